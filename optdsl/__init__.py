@@ -1,0 +1,1 @@
+"""optdsl: a declarative optimisation language whose answers are checked."""

@@ -1,0 +1,1 @@
+"""From text to a syntax tree: sources and spans, the parser, the tree, diagnostics."""
