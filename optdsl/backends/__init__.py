@@ -1,0 +1,1 @@
+"""Algorithms, one file each, in folders by area."""

@@ -1,0 +1,1 @@
+"""Independent checks of answers: nothing here imports a backend."""

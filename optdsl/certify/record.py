@@ -1,0 +1,65 @@
+"""What a certificate says: checks with numbers, a bound where there is one, and one verdict."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+
+class VerdictKind(Enum):
+    OPTIMAL = "optimal"
+    STATIONARY = "stationary"
+    FEASIBLE = "feasible"
+    INFEASIBLE = "infeasible"
+    UNBOUNDED = "unbounded"
+    UNPROVEN = "unproven"
+    REFUTED = "refuted"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """`value` is the gap (optimal), residual (stationary) or violation (feasible); `tolerance` what it was held to."""
+
+    kind: VerdictKind
+    reason: str
+    value: float | None = None
+    tolerance: float | None = None
+
+
+@dataclass(frozen=True)
+class Check:
+    """One recomputed number: it holds when value ≤ tolerance. `meaning` is a sentence for people."""
+
+    name: str
+    value: float
+    tolerance: float
+    meaning: str
+
+    @property
+    def holds(self) -> bool:
+        return self.value <= self.tolerance
+
+
+@dataclass
+class Certificate:
+    """`objective` in the problem's own sense, recomputed; `bound` a proven bound on the optimum in the same sense."""
+
+    verdict: Verdict
+    checks: list[Check] = field(default_factory=list)
+    objective: float | None = None
+    bound: float | None = None
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Tolerances:
+    """Absolute plus relative, scaled to the data: a row a·x ≤ b may be off by feasibility·(1 + scale of its terms).
+
+    `gap` is held against |objective − bound| / max(1, |objective|). The goal of a file replaces them.
+    """
+
+    feasibility: float = 1e-6
+    gap: float = 1e-6
+    stationarity: float = 1e-6
+    integrality: float = 1e-6
+    notes: tuple[str, ...] = field(default=())

@@ -1,0 +1,1 @@
+"""Canonical forms that algorithms take, one file each."""

@@ -1,0 +1,1 @@
+"""Numerical building blocks that several backends share and no library has."""

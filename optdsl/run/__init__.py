@@ -1,0 +1,1 @@
+"""Running a backend: budget, seeds, events, checkpoints."""
