@@ -63,3 +63,26 @@ class Tolerances:
     stationarity: float = 1e-6
     integrality: float = 1e-6
     notes: tuple[str, ...] = field(default=())
+
+
+@dataclass
+class Proof:
+    """What one certifier found of an answer, in the form's minimising sense, from the form and the answer alone.
+
+    `objective` and `violation` are recomputed at the point (`violation` scaled as `Tolerances` says, 0 where the form
+    has no constraints; nan where there is no point). `bound` is a proven lower bound on the minimum; `residual` a
+    scaled first-order residual; `curvature` the smallest eigenvalue of the (projected) Hessian where computed.
+    `infeasible` and `unbounded` are True only when proven here. `convex`: a stationary point is a global minimum.
+    """
+
+    objective: float | None = None
+    violation: float = float("nan")
+    bound: float | None = None
+    residual: float | None = None
+    curvature: float | None = None
+    convex: bool | None = None
+    infeasible: bool = False
+    unbounded: bool = False
+    checks: list[Check] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    reason: str = ""
