@@ -1,0 +1,1 @@
+"""The sets that may stand after `in`: one entry each, in one file a group."""
