@@ -128,6 +128,9 @@ class TreeBuilder(ExpressionBuilder):
     def subject_to_one(self, c: Children) -> ast.SubjectTo:
         return ast.SubjectTo(self.between(c[0], c[1]), [c[1]])
 
+    def subject_to_one_labelled(self, c: Children) -> ast.SubjectTo:
+        return self.subject_to_one([c[0], self.labelled(c[1:])])
+
     def relation(self, c: Children) -> ast.Row:
         return ast.Row(c[0].span, None, c[0])
 
