@@ -134,7 +134,7 @@ class Clause(Node):
 
 @dataclass(slots=True)
 class Comprehension(Node):
-    """`body for i in S, (j, k) in T if condition`."""
+    """`body for i in S, (j, k) in T if condition`; several bodies before `for`, as in `f(a, b for i in S)`, are a TupleLit."""
 
     body: Expr
     clauses: list[Clause]
@@ -174,7 +174,11 @@ Expr = (
 
 @dataclass(slots=True)
 class TypeExpr(Node):
-    """`real[a, b]`: `kind` in real, int, bool, complex; `like NAME` has kind "like" and the name in `dims`."""
+    """`real[a, b]`: `kind` in real, int, bool, complex; `like NAME` has kind "like" and the name in `dims`.
+
+    A set in the place of a type (`var S : subset(Items, size <= 4)`, `random a : augment = …`) has kind "set" and the
+    set as the one entry of `dims`.
+    """
 
     kind: str
     dims: list[Expr]
@@ -332,19 +336,23 @@ class SolveWith(Node):
 
 @dataclass(slots=True)
 class Lower(Node):
-    """`lower w, v`: the variables' own problem; `unroll T of gd(lr=…)` may follow."""
+    """`lower w, v`: the variables' own problem; a type, a set and `unroll T of gd(lr=…)` may follow the names."""
 
     variables: list[Name]
     within: Expr | None
     unroll: tuple[Expr, Expr] | None
     body: list[Stmt]
+    type: TypeExpr | FunctionType | None = None
 
 
 @dataclass(slots=True)
 class Part(Node):
     """One piece of a block's statement: a clause word (`in : = ~ noise at where trust of on <= …`) and what follows it.
 
-    The first part of a statement has an empty word. `type` is set when a type follows `:`.
+    The first part of a statement has an empty word, and so has one that follows with no word or mark between, as
+    `gradient_boosting()` in `outcome model gradient_boosting()`. `type` is set when a type follows `:`; its bounds and
+    set are parts of their own. `x in S` is two parts, `x` and `in S`, unless in brackets. A part `for` has `clauses`,
+    and its condition, if any, in `exprs`.
     """
 
     word: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 
@@ -12,7 +12,7 @@ class Source:
     """One file's text; `name` is what messages show (a path as the user gave it, or "<string>")."""
 
     name: str
-    text: str
+    text: str = field(repr=False)
 
     @cached_property
     def line_starts(self) -> list[int]:

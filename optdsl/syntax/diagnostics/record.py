@@ -42,7 +42,9 @@ class Diagnostic:
         elif isinstance(self.place, Cell):
             out |= {"file": self.place.file, "row": self.place.row, "data_column": self.place.column}
         out["label"] = self.label
-        out["related"] = [{"file": s.source.name, "line": s.line, "column": s.column, "words": w} for s, w in self.related]
+        out["related"] = [
+            {"file": s.source.name, "line": s.line, "column": s.column, "words": w} for s, w in self.related
+        ]
         out["notes"] = list(self.notes)
         out["help"] = self.help
         return out
