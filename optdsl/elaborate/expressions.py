@@ -11,9 +11,8 @@ from optdsl.elaborate.scope import Scope
 from optdsl.functions.table import Function, functions
 from optdsl.ir import build
 from optdsl.ir.build import Misfit, show_shape
-from optdsl.ir.nodes import Expr, Generator, Index, RangeDomain, Shifted, Sliced
+from optdsl.ir.nodes import Expr, Generator, Index, RangeDomain, SetDomain, Shifted, Sliced
 from optdsl.ir.nodes import Scope as IndexScope
-from optdsl.ir.nodes import SetDomain
 from optdsl.ir.problem import IntSet, LabelSet, TupleSet
 from optdsl.syntax import ast
 from optdsl.syntax.diagnostics import OptError
