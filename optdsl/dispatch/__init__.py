@@ -1,0 +1,1 @@
+"""Which backends accept which form of a problem, ranked, with reasons."""
