@@ -1,0 +1,2 @@
+"""x"""
+def extend(proof,form,feasible,tol): pass
