@@ -76,6 +76,22 @@ class Polyhedron:
         """r = g − Aᵀy and the scale of its terms, |g| + |A|ᵀ|y|; `size` stands for |g| where g is itself a sum."""
         return g - self.AT @ y, (np.abs(g) if size is None else size) + self.absAT @ np.abs(y)
 
+    def violation(self, x: Vector) -> tuple[float, float]:
+        """(rows, bounds): the largest violation of a row, scaled by 1 + |side| + its largest term, and of a bound,
+        scaled by 1 + |bound|."""
+        A, ax = self.A, self.A @ x
+        largest = np.zeros(A.shape[0])
+        filled = np.diff(A.indptr) > 0
+        if A.nnz:
+            largest[filled] = np.maximum.reduceat(np.abs(A.data * x[A.indices]), A.indptr[:-1][filled])
+
+        def worst(value: Vector, low: Vector, high: Vector, scale: Vector) -> float:
+            below = np.where(low == -np.inf, 0.0, (_finite(low) - value) / (1 + magnitude(low) + scale))
+            above = np.where(high == np.inf, 0.0, (value - _finite(high)) / (1 + magnitude(high) + scale))
+            return float(max(below.max(initial=0.0), above.max(initial=0.0)))
+
+        return worst(ax, self.L, self.U, largest), worst(x, self.l, self.u, np.zeros_like(x))
+
     @cached_property
     def _entries(self) -> Vector:
         return np.diff(self.AT.indptr) + 2.0
@@ -87,7 +103,7 @@ class Polyhedron:
     def minimum(self, g: Vector, y: Vector, reach: float, size: Vector | None = None) -> Minimum:
         """A lower bound of g·x over the polyhedron from the multipliers y (m,). `value` is −inf where y proves nothing.
 
-        `reach` is the R of the module's words, used only for variables that no row bounds; `size` is as in `reduced`."""
+        `reach` is the R of the module's words, used only for variables that no row bounds; `size` as in `reduced`."""
         y = self.sides(y)
         r, scale = self.reduced(g, y, size)
         rho = EPS * self._entries * scale
@@ -97,7 +113,7 @@ class Polyhedron:
         rows = np.where(y > 0, y * _finite(self.L), y * _finite(self.U))
         at_lower, at_upper = r * _finite(lower), r * _finite(upper)
         box = np.where(r > 0, at_lower, at_upper)
-        size = np.maximum(np.abs(_finite(lower)), np.abs(_finite(upper)))
+        size = np.maximum(magnitude(lower), magnitude(upper))
         slack = rho * size
         over = np.where(upper == np.inf, np.maximum(rho - r, 0.0), 0.0)
         under = np.where(lower == -np.inf, np.maximum(rho + r, 0.0), 0.0)
@@ -131,13 +147,16 @@ class Polyhedron:
         return lower, upper
 
 
+def magnitude(v: Vector) -> Vector:
+    """|v| where finite, else 0."""
+    return np.where(np.isfinite(v), np.abs(v), 0.0)
+
+
 def _finite(v: Vector) -> Vector:
     return np.where(np.isfinite(v), v, 0.0)
 
 
-def _tighten(
-    a: Vector, i: NDArray[np.int32], j: NDArray[np.int32], side: Vector, lower: Vector, upper: Vector
-) -> None:
+def _tighten(a: Vector, i: NDArray[np.int32], j: NDArray[np.int32], side: Vector, lower: Vector, upper: Vector) -> None:
     """From Σ a_ij x_j ≤ side_i: x_j ≤ (side_i − least of the rest)/a_ij where a_ij > 0, ≥ where < 0; in place, only
     where there was no bound."""
     m = side.size

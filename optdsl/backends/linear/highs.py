@@ -18,6 +18,7 @@ from pydantic import Field
 from optdsl.backends.base import Assumption, Backend, Options, Paper, Trait
 from optdsl.forms.answer import Answer, Claim, Stop, StopKind
 from optdsl.forms.linear import LinearProgram, MixedInteger, QuadraticProgram
+from optdsl.kernels.highs_model import load
 from optdsl.run.run import Run
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
 #: Seconds between two looks at limits, interrupts and progress.
 TICK = 0.1
-ROWWISE, TRIANGULAR, MINIMISE = 2, 1, 1
 
 
 class HighsOptions(Options):
@@ -35,28 +35,6 @@ class HighsOptions(Options):
     mip_gap: float = Field(1e-7, ge=0, description="relative gap at which branch and cut stops")
     threads: int | None = Field(None, ge=1, description="number of threads; the run's, else HiGHS's choice")
     tol: float = Field(1e-7, ge=1e-10, description="primal and dual feasibility tolerance")
-
-
-def load(form: LinearProgram) -> _Highs:
-    """A silent HiGHS model of the program."""
-    import highspy
-    from highspy._core import _Highs  # the public class prints a banner before it can be silenced
-
-    h = _Highs()
-    h.setOptionValue("output_flag", False)
-    P = getattr(form, "P", None)
-    Q = sp.csc_array((form.c.size, form.c.size)) if P is None else sp.csc_array(sp.tril(P))
-    integer = getattr(form, "integer", None)
-    m, n = form.A.shape
-    kinds = np.zeros(n, np.int32) if integer is None else integer.astype(np.int32)
-    A = form.A
-    status = h.passModel(
-        n, m, A.nnz, Q.nnz, ROWWISE, TRIANGULAR, MINIMISE, form.c0, form.c, form.lower, form.upper,
-        form.row_lower, form.row_upper, A.indptr, A.indices, A.data, Q.indptr, Q.indices, Q.data, kinds,
-    )  # fmt: skip
-    if status == highspy.HighsStatus.kError:
-        raise ValueError("HiGHS refuses the program: a coefficient is not a finite number or too large")
-    return h
 
 
 class _Watch:
@@ -245,9 +223,7 @@ class Highs(Backend):
             point.col_value = form.start.tolist()
             h.setSolution(point)
 
-    def _answer(
-        self, form: LinearProgram, h: _Highs, watch: _Watch, status: highspy.HighsModelStatus
-    ) -> Answer:
+    def _answer(self, form: LinearProgram, h: _Highs, watch: _Watch, status: highspy.HighsModelStatus) -> Answer:
         claims = {"kOptimal": Claim.OPTIMAL, "kInfeasible": Claim.INFEASIBLE, "kUnbounded": Claim.UNBOUNDED}
         info, solution = h.getInfo(), h.getSolution()
         answer = Answer(_stop(status, watch), claims.get(status.name, Claim.NONE))
