@@ -10,7 +10,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.sparse.linalg import lsmr
 
 from optdsl.certify import branching
 from optdsl.certify.convexity import convex
@@ -26,6 +28,8 @@ Vector = NDArray[np.float64]
 
 #: A direction counts as one of the feasible set when it leaves no row faster than this share of the row's terms.
 DIRECTION = 1e-9
+#: Entries of a direction, and its rows, below this share are taken for zero when it is straightened.
+NEARLY = 1e-5
 
 
 def _empty_side(feasible: Polyhedron) -> str:
@@ -54,21 +58,42 @@ def _farkas_words(found: Minimum) -> str:
     return f"{words} ({found.note})" if found.note else words
 
 
-def prove_unbounded(form: LinearProgram, d: Vector) -> str:
-    """Words of a proof that d (n,) is a direction of the feasible set along which the objective falls, or ''."""
+def prove_unbounded(form: LinearProgram, feasible: Polyhedron, d: Vector) -> str:
+    """Words of a proof that d (n,) is a direction of the feasible set along which the objective falls, or ''. A
+    direction that is one only nearly is first straightened."""
     if np.shape(d) != form.c.shape or not np.all(np.isfinite(d)) or not np.any(d):
         return ""
-    d = d / np.abs(d).max()
-    d = np.where(((d < 0) & np.isfinite(form.lower)) | ((d > 0) & np.isfinite(form.upper)), 0.0, d)
-    ad, scale = form.A @ d, DIRECTION * (abs(form.A) @ np.abs(d))
-    leaves = (np.isfinite(form.row_lower) & (ad < -scale)) | (np.isfinite(form.row_upper) & (ad > scale))
     P = getattr(form, "P", None)
-    if P is not None:
-        leaves = np.append(leaves, np.abs(P @ d) > DIRECTION * (abs(P) @ np.abs(d)))
-    fall = float(form.c @ d)
-    if leaves.any() or not fall < -1e3 * DIRECTION * float(np.abs(form.c) @ np.abs(d)):
-        return ""
-    return f"from a feasible point the objective falls by {-fall:.6g} a unit along a direction of the feasible set"
+    A = form.A if P is None else sp.csr_array(sp.vstack([form.A, sp.csr_array(P)]))
+    flat = np.zeros(A.shape[0] - form.A.shape[0])
+    low = np.concatenate([np.where(np.isfinite(feasible.L), 0.0, -np.inf), flat])
+    high = np.concatenate([np.where(np.isfinite(feasible.U), 0.0, np.inf), flat])
+    d = d / np.abs(d).max()
+    for candidate in (d, straightened(A, low, high, np.where(np.abs(d) < NEARLY, 0.0, d))):
+        e = np.where(
+            ((candidate < 0) & np.isfinite(form.lower)) | ((candidate > 0) & np.isfinite(form.upper)), 0.0, candidate
+        )
+        ae, scale = A @ e, DIRECTION * (abs(A) @ np.abs(e))
+        fall = -float(form.c @ e)
+        inside = np.all(ae >= low - scale) and np.all(ae <= high + scale)
+        if inside and fall > 1e3 * DIRECTION * float(np.abs(form.c) @ np.abs(e)):
+            return (
+                f"from a feasible point the objective falls by {fall:.6g} a unit along a direction of the feasible set"
+            )
+    return ""
+
+
+def straightened(A: sp.csr_array, low: Vector, high: Vector, d: Vector) -> Vector:
+    """d moved the least, on its own support, so that rows that it nearly keeps are kept: A d = 0 there."""
+    support = np.flatnonzero(d)
+    ad = A @ d
+    near = np.abs(ad) <= NEARLY * (abs(A) @ np.abs(d))
+    rows = np.flatnonzero((near & (np.isfinite(low) | np.isfinite(high))) | (ad < low) | (ad > high))
+    if not rows.size:
+        return d
+    d = d.copy()
+    d[support] -= lsmr(sp.csr_array(A[rows])[:, support], ad[rows], atol=1e-15, btol=1e-15, conlim=0, maxiter=500)[0]
+    return d
 
 
 def natural_residual(form: LinearProgram, feasible: Polyhedron, x: Vector, y: Vector) -> float:
@@ -102,7 +127,7 @@ def prove(form: LinearProgram, answer: Answer, tol: Tolerances) -> Proof:
         if proof.infeasible:
             return proof
     if holds and answer.claim is Claim.UNBOUNDED:
-        proof.reason = prove_unbounded(form, np.asarray(answer.ray.get("primal", ()), float))
+        proof.reason = prove_unbounded(form, feasible, np.asarray(answer.ray.get("primal", ()), float))
         proof.unbounded = bool(proof.reason)
         return proof
     if isinstance(form, MixedInteger):
