@@ -44,11 +44,15 @@ def _verdict(answer: Answer, proof: Proof, tol: Tolerances, has_objective: bool)
             return Verdict(kind.INFEASIBLE, proof.reason or "a combination of the rows is a contradiction")
         return Verdict(kind.REFUTED, f"claimed {claim.value}, but the problem is proven infeasible: {proof.reason}")
     if proof.unbounded:
-        return Verdict(kind.UNBOUNDED, proof.reason or "a feasible point and a direction along which it improves for ever")
+        return Verdict(
+            kind.UNBOUNDED, proof.reason or "a feasible point and a direction along which it improves for ever"
+        )
     point_holds = proof.objective is not None and math.isfinite(proof.objective) and proof.violation <= tol.feasibility
     if claim is Claim.INFEASIBLE:
-        if point_holds:
-            return Verdict(kind.REFUTED, "claimed infeasible, but a feasible point is known", proof.violation, tol.feasibility)
+        if point_holds or proof.better is not None:
+            return Verdict(
+                kind.REFUTED, "claimed infeasible, but a feasible point is known", proof.violation, tol.feasibility
+            )
         return Verdict(kind.UNPROVEN, f"claimed infeasible without a proof that holds. {proof.reason}".strip())
     if claim is Claim.UNBOUNDED:
         return Verdict(kind.UNPROVEN, f"claimed unbounded without a direction that holds. {proof.reason}".strip())
@@ -64,11 +68,16 @@ def _verdict(answer: Answer, proof: Proof, tol: Tolerances, has_objective: bool)
         return Verdict(told, f"{words} violates the constraints", proof.violation, tol.feasibility)
     if not has_objective:
         return Verdict(kind.FEASIBLE, "every constraint holds; there is no objective", proof.violation, tol.feasibility)
+    if proof.better is not None and claim in (Claim.OPTIMAL, Claim.STATIONARY):
+        apart = abs(proof.objective - proof.better) / max(1.0, abs(proof.objective))
+        return Verdict(kind.REFUTED, f"claimed {claim.value}, but a better point exists", apart, tol.gap)
     if proof.bound is not None and math.isfinite(proof.bound):
         scale = max(1.0, abs(proof.objective))
         gap = (proof.objective - proof.bound) / scale
         if gap < -10 * max(tol.gap, tol.feasibility):
-            return Verdict(kind.UNPROVEN, f"the dual bound {proof.bound:.10g} contradicts the objective: numerical trouble")
+            return Verdict(
+                kind.UNPROVEN, f"the dual bound {proof.bound:.10g} contradicts the objective: numerical trouble"
+            )
         if gap <= tol.gap:
             return Verdict(kind.OPTIMAL, proof.reason or "a dual bound meets the objective", max(gap, 0.0), tol.gap)
     if proof.residual is not None and proof.residual <= tol.stationarity:
@@ -80,7 +89,9 @@ def _verdict(answer: Answer, proof: Proof, tol: Tolerances, has_objective: bool)
 
 def _stationary_words(proof: Proof) -> str:
     if proof.convex:
-        return "first-order conditions hold and the problem is convex, so the point is a global minimum to that residual"
+        return (
+            "first-order conditions hold and the problem is convex, so the point is a global minimum to that residual"
+        )
     if proof.curvature is not None and proof.curvature < 0:
         return f"stationary, not a minimum: curvature {proof.curvature:.3g} was found"
     return "first-order conditions hold; local: nothing is known of other stationary points"

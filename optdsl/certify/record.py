@@ -72,12 +72,15 @@ class Proof:
     `objective` and `violation` are recomputed at the point (`violation` scaled as `Tolerances` says, 0 where the form
     has no constraints; nan where there is no point). `bound` is a proven lower bound on the minimum; `residual` a
     scaled first-order residual; `curvature` the smallest eigenvalue of the (projected) Hessian where computed.
-    `infeasible` and `unbounded` are True only when proven here. `convex`: a stationary point is a global minimum.
+    `better` is the objective of a feasible point that the certifier found itself: better than the answer's by more than
+    the gap allowed, or any where the answer has none. `infeasible` and `unbounded` are True only when proven here.
+    `convex`: a stationary point is a global minimum.
     """
 
     objective: float | None = None
     violation: float = float("nan")
     bound: float | None = None
+    better: float | None = None
     residual: float | None = None
     curvature: float | None = None
     convex: bool | None = None

@@ -12,13 +12,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from optdsl.forms.base import Form
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 Vector = NDArray[np.float64]
 
@@ -34,6 +37,34 @@ class LinearProgram(Form):
     lower: Vector
     upper: Vector
     start: Vector | None = None
+
+    @classmethod
+    def from_arrays(
+        cls,
+        c: ArrayLike,
+        A: Any = None,
+        row_lower: ArrayLike = -np.inf,
+        row_upper: ArrayLike = np.inf,
+        lower: ArrayLike = -np.inf,
+        upper: ArrayLike = np.inf,
+        **more: Any,
+    ) -> Self:
+        """From plain arrays (A dense or sparse, (m, n)); what is absent is no limit. Numbers are spread over all rows
+        or variables. `more` holds the other fields (`c0`, `start`, `P`, `squares`, `convex`, `integer`)."""
+        c = np.atleast_1d(np.asarray(c, float))
+        n = c.size
+        A = sp.csr_array((0, n)) if A is None else sp.csr_array(A, dtype=float)
+        if more.get("P") is not None:
+            more["P"] = sp.csc_array(more["P"], dtype=float)
+        if "integer" in more:
+            more["integer"] = np.broadcast_to(np.asarray(more["integer"], bool), (n,)).copy()
+
+        def spread(value: ArrayLike, size: int) -> Vector:
+            return np.broadcast_to(np.asarray(value, float), (size,)).copy()
+
+        m = A.shape[0]
+        rows = {"row_lower": spread(row_lower, m), "row_upper": spread(row_upper, m)}
+        return cls(c=c, A=A, **rows, lower=spread(lower, n), upper=spread(upper, n), **more)
 
     @cached_property
     def AT(self) -> sp.csr_array:

@@ -1,0 +1,1 @@
+"""Disciplined convex programs by established cone solvers."""

@@ -1,0 +1,1 @@
+"""Linear, quadratic and mixed-integer programs by established solvers."""
