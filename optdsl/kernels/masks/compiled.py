@@ -1,0 +1,28 @@
+"""How the mask kernels are compiled.
+
+Machine code is kept between runs only where the user has given numba a folder of theirs (`NUMBA_CACHE_DIR`): nothing
+is ever written beside the package. Kernels release the interpreter lock; threads come from `blocks.share_out`, which
+compiles in a fraction of the time of numba's own parallel loops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numba
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def kernel(function: F) -> F:
+    """Compiled at its first call, in strict floating point."""
+    compiled: F = numba.njit(nogil=True, cache=bool(numba.config.CACHE_DIR))(function)
+    return compiled
+
+
+def fast_kernel(function: F) -> F:
+    """Compiled at its first call; sums may be taken in another order, so that they use vector instructions."""
+    flags = {"reassoc", "contract", "nsz", "arcp"}
+    compiled: F = numba.njit(nogil=True, fastmath=flags, cache=bool(numba.config.CACHE_DIR))(function)
+    return compiled
