@@ -22,7 +22,9 @@ from optdsl.kernels.masks.compiled import fast_kernel, kernel
 
 Floats = NDArray[np.float64]
 LARGEST_LOGARITHM = 60.0
-LARGEST_FACTOR = 1e10
+SMALLEST_LOGARITHM = -60.0
+LARGEST_FACTOR = 1e8
+BEYOND = 1e300
 
 
 @kernel
@@ -65,23 +67,36 @@ def cold_start(w: NDArray[Any], tau: float, a: Floats, b: Floats) -> None:
 
 @kernel
 def take_kernel(w: NDArray[Any], tau: float, a: Floats, b: Floats, K: NDArray[Any]) -> None:
-    """K = exp(τ w + a 1ᵀ + 1 bᵀ), entries far above the capacity cut off where they cannot matter."""
+    """K = exp(τ w + a 1ᵀ + 1 bᵀ), cut off where an entry is sure to stay at 0 or at its capacity until the
+    next time K is taken (the factors move by at most LARGEST_FACTOR each), in the precision of a sum."""
     M = w.shape[0]
     for i in range(M):
         for j in range(M):
             K[i, j] = min(tau * w[i, j] + a[i] + b[j], LARGEST_LOGARITHM)
     for i in range(M):
         for j in range(M):
-            K[i, j] = math.exp(K[i, j])
+            K[i, j] = math.exp(K[i, j]) if K[i, j] > SMALLEST_LOGARITHM else 0.0
 
 
 @fast_kernel
-def scaled_sweep(K: NDArray[Any], N: int, alpha: NDArray[Any], beta: NDArray[Any], c: NDArray[Any]) -> tuple[float, float]:
-    """One sweep on the factors; c (M,) and the arrays in K's precision. Returns the largest row error before the row
-    step, and the largest of all factors and their inverses (inf when a row or column has vanished)."""
+def scaled_sweep(
+    K: NDArray[Any],
+    N: int,
+    alpha: NDArray[Any],
+    beta: NDArray[Any],
+    S: NDArray[Any],
+    r: NDArray[Any],
+    c: NDArray[Any],
+) -> tuple[float, float]:
+    """One sweep on the factors; S (one row of the plan), r and c (M,) are work space, all arrays in K's precision.
+
+    Returns the largest row error before the row step, and the largest of all factors and their inverses; changes
+    nothing and returns (BEYOND, BEYOND) when a row or column has vanished in K's precision.
+    """
     M = K.shape[0]
     one = K.dtype.type(1.0)
     goal = K.dtype.type(N)
+    vanished = False
     error = 0.0
     spread = 1.0
     c[:] = 0
@@ -90,20 +105,24 @@ def scaled_sweep(K: NDArray[Any], N: int, alpha: NDArray[Any], beta: NDArray[Any
         x = alpha[i]
         total = K.dtype.type(0.0)
         for j in range(M):
-            total += min(row[j] * x * beta[j], one)
-        if total <= 0:
-            return np.inf, np.inf
-        r = goal / total
-        error = max(error, abs(total - goal))
+            y = row[j] * x * beta[j]
+            S[j] = y if y < one else one
         for j in range(M):
-            c[j] += min(row[j] * x * beta[j], one) * r
-        alpha[i] = x * r
-        spread = max(spread, max(alpha[i], one / alpha[i]))
+            total += S[j]
+        vanished |= total <= 0
+        error = max(error, abs(total - goal))
+        r[i] = goal / total
+        y = r[i]
+        for j in range(M):
+            c[j] += S[j] * y
     for j in range(M):
-        if c[j] <= 0:
-            return np.inf, np.inf
-        beta[j] *= goal / c[j]
-        spread = max(spread, max(beta[j], one / beta[j]))
+        vanished |= c[j] <= 0
+    if vanished:
+        return BEYOND, BEYOND
+    for i in range(M):
+        alpha[i] *= r[i]
+        beta[i] *= goal / c[i]
+        spread = max(spread, alpha[i], one / alpha[i], beta[i], one / beta[i])
     return error, spread
 
 
@@ -128,6 +147,8 @@ def project(
     M = w.shape[0]
     alpha = np.ones(M, K.dtype)
     beta = np.ones(M, K.dtype)
+    S = np.empty(M, K.dtype)
+    r = np.empty(M, K.dtype)
     c = np.empty(M, K.dtype)
     done = 0
     if cold and sweeps > 0:
@@ -137,22 +158,39 @@ def project(
     take_kernel(w, tau, a, b, K)
     error = np.inf
     while done < sweeps and error > tolerance:
-        error, spread = scaled_sweep(K, N, alpha, beta, c)
-        if spread == np.inf:  # the factors cannot say it: this sweep again, in logarithms
-            log_sweep(w, tau, N, a, b, L)
-        elif spread > LARGEST_FACTOR or done + 1 == sweeps or error <= tolerance:
+        error, spread = scaled_sweep(K, N, alpha, beta, S, r, c)
+        if spread > LARGEST_FACTOR or done + 1 == sweeps or error <= tolerance:
             for k in range(M):
                 a[k] += math.log(alpha[k])
                 b[k] += math.log(beta[k])
-        done += 1
-        if spread > LARGEST_FACTOR:
+            if spread == BEYOND:  # the factors cannot say it: this sweep in logarithms
+                log_sweep(w, tau, N, a, b, L)
             alpha[:] = 1
             beta[:] = 1
             take_kernel(w, tau, a, b, K)
+        done += 1
     error = 0.0
     for i in range(M):
         total = 0.0
         for j in range(M):
-            total += math.exp(min(tau * w[i, j] + a[i] + b[j], 0.0))
+            total += min(K[i, j], 1.0)
         error = max(error, abs(total - N))
     return error
+
+
+@kernel
+def anneal_blocks(
+    w: NDArray[Any], N: int, taus: Floats, sweeps: int, tolerance: float, a: Floats, b: Floats, error: Floats
+) -> None:
+    """`sweeps` sweeps at each temperature for blocks w (B, M, M), warm-started: a/τ and b/τ, the prices, persist.
+
+    Writes a, b (B, M) at the last temperature and the row errors (B,). Precision is that of w.
+    """
+    K = np.empty(w.shape[1:], w.dtype)
+    L = np.empty(w.shape[1:])
+    for k in range(w.shape[0]):
+        for t in range(len(taus)):
+            if t > 0:
+                a[k] *= taus[t] / taus[t - 1]
+                b[k] *= taus[t] / taus[t - 1]
+            error[k] = project(w[k], N, taus[t], sweeps, tolerance, t == 0, a[k], b[k], K, L)
