@@ -33,13 +33,15 @@ def prove(form: Mask, answer: Answer, tolerances: Tolerances) -> Proof:
         return Proof(objective=None, violation=1.0, reason=words, notes=[words])
     values = S.astype(np.float64)
     if not np.isfinite(values).all():
-        return Proof(objective=float("nan"), violation=float("nan"), notes=["the mask holds values that are not finite"])
+        return Proof(
+            objective=float("nan"), violation=float("nan"), notes=["the mask holds values that are not finite"]
+        )
     fraction = float(np.abs(values - (values > 0.5)).max(initial=0.0))
     kept: NDArray[np.bool_] = values > 0.5
     offended, lines, worst = _count(kept, form.pattern)
     score = float(np.sum(form.scores, where=kept, dtype=np.float64))
     upper, worst_block = _upper_bound(form, answer, tolerances.gap, kept)
-    gap = (upper - score) / max(abs(score), np.finfo(np.float64).tiny)
+    gap = float(_relative(upper, score))
     pattern = form.pattern
     asked = "exactly" if pattern.exactly else "at most"
     where = "rows and columns of blocks" if pattern.transposable else "groups"
@@ -48,7 +50,7 @@ def prove(form: Mask, answer: Answer, tolerances: Tolerances) -> Proof:
         Check(
             "pattern", float(offended), 0.0, f"{where} (of {lines}) that do not keep {asked} {pattern.N} of {pattern.M}"
         ),
-        Check("relative gap", gap, tolerances.gap, "share of the kept score by which the optimum may be larger"),
+        Check("relative gap", gap, tolerances.gap, "(upper bound − score kept) / upper bound"),
     ]
     notes = [] if worst_block is None else [f"largest relative gap of a single block: {worst_block:.3g}"]
     # a single bad line must not drown among millions: the violation is the surplus of the worst, against N
@@ -106,13 +108,18 @@ def _upper_bound(
             value = np.sum(W, axis=(1, 2), where=_blocks(kept[part], M).reshape(-1, M, M))
         of_chunk = slice(first * across, first * across + len(W))
         bound = np.full(len(W), np.inf) if u is None or v is None else _dual(W, u[of_chunk], v[of_chunk], form.pattern)
-        size = np.maximum(np.abs(value), np.finfo(np.float64).tiny)
-        loose = ~(bound - value <= 0.1 * gap * size)
+        loose = ~np.isfinite(bound) | ~(bound - value <= 0.1 * gap * np.abs(value))
         if loose.any():
             bound[loose] = np.minimum(bound[loose], _descend(W[loose], form.pattern))
         total += float(bound.sum())
-        worst = max(worst, float(((bound - value) / size).max(initial=0.0)))
-    return total, worst
+        if kept is not None:
+            worst = max(worst, float(_relative(bound, value).max(initial=0.0)))
+    return total, None if kept is None else worst
+
+
+def _relative(upper: Any, score: Any) -> Any:
+    """(upper − score) as a share of the larger of the two; 0 where both are 0."""
+    return (upper - score) / np.maximum(np.maximum(np.abs(upper), np.abs(score)), np.finfo(np.float64).tiny)
 
 
 def _given(form: Mask, answer: Answer | None) -> tuple[Floats | None, Floats | None]:

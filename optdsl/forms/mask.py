@@ -57,9 +57,7 @@ def pattern_mistakes(
     return [mistakes.pattern_does_not_divide(M, k, shape, name, place) for k in axes if shape[k] % M]
 
 
-def score_mistakes(
-    scores: NDArray[Any], name: str = "scores", place: Span | Cell | None = None
-) -> list[Diagnostic]:
+def score_mistakes(scores: NDArray[Any], name: str = "scores", place: Span | Cell | None = None) -> list[Diagnostic]:
     """Why the values cannot be scores: not real, NaN, infinite (the first such entry is named)."""
     if scores.dtype.kind not in "fiub":
         return [mistakes.score_not_real(name, str(scores.dtype), place)]

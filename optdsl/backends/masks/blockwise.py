@@ -63,9 +63,8 @@ class Blocks:
 
     def chunk(self, start: int, stop: int) -> Floats:
         """Scores of blocks start … stop − 1, (stop − start, M, M), float64."""
-        m, n = self.scores.shape
         M = self.form.pattern.M
-        across = n // M
+        across = self.scores.shape[1] // M
         first, last = start // across, -(-stop // across)
         band = cut(self.scores[first * M : last * M], M)
         return np.asarray(band[start - first * across : stop - first * across], dtype=np.float64)
@@ -74,7 +73,7 @@ class Blocks:
         """Solves the patterns without a choice: N = 0 and, when exact, N = M. True when it did."""
         N, M = self.form.pattern.N, self.form.pattern.M
         if N == 0:
-            self.u[:] = cut(self.scores, M).max(axis=2, initial=0.0) if self.at_most else cut(self.scores, M).max(axis=2)
+            self.u[:] = cut(self.scores, M).max(axis=2, initial=0.0 if self.at_most else -np.inf)
         elif N == M and not self.at_most:
             self.X[:] = True
             self.u[:] = cut(self.scores, M).min(axis=2)

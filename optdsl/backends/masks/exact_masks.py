@@ -93,9 +93,7 @@ def transposable(form: Mask, options: ExactMasksOptions, run: Run) -> Answer:
     left = B
 
     def work(start: int, stop: int) -> None:
-        solve_blocks(
-            scores, N, M, at_most, options.sweeps, network, start, stop, mask, u, v, kept, bound, repairs
-        )
+        solve_blocks(scores, N, M, at_most, options.sweeps, network, start, stop, mask, u, v, kept, bound, repairs)
 
     def finished(start: int, stop: int) -> None:
         nonlocal left
@@ -110,8 +108,7 @@ def transposable(form: Mask, options: ExactMasksOptions, run: Run) -> Answer:
         blocks = Blocks(form, run)
         blocks.fill(np.flatnonzero(~done))
         m, n = scores.shape
-        rest = np.zeros((m // M, n // M), dtype=np.bool_)
-        rest.flat[~done] = True
+        rest = ~done.reshape(m // M, n // M)
         spread = np.repeat(np.repeat(rest, M, axis=0), M, axis=1)
         mask[spread] = blocks.joined()[spread]
     answer = finish(form, mask, cut_short, Claim.OPTIMAL, (u, v), info=info)

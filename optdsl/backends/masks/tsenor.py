@@ -26,7 +26,9 @@ class TsenorOptions(Options):
     tol: float = Field(1e-3, ge=0, description="a temperature ends early when no row sum is further from N than this")
     search: int = Field(10, ge=0, description="local search steps a block after greedy rounding (at-most patterns)")
     exchange: bool = Field(False, description="polish by 2-exchange (not in the paper): about half the error again")
-    device: Literal["cpu", "cuda"] = Field("cpu", description="cuda: sweeps in logarithms by PyTorch, rounding on the CPU")
+    device: Literal["cpu", "cuda"] = Field(
+        "cpu", description="cuda: sweeps in logarithms by PyTorch, rounding on the CPU"
+    )
     dtype: Literal["float32", "float64"] = Field("float32", description="precision of the sweeps")
 
 
@@ -70,7 +72,7 @@ class Tsenor(Backend):
         from optdsl.kernels.masks.rounding import round_blocks
 
         N = form.pattern.N
-        taus = options.tau / 2.0 ** np.arange(options.anneal - 1, -1, -1)
+        taus: Floats = np.asarray(options.tau * 0.5 ** np.arange(options.anneal - 1, -1, -1))
         each = max(1, options.sweeps // options.anneal)
         error = np.zeros(form.blocks)
         transport = _on_gpu if options.device == "cuda" else _on_cpu
@@ -89,9 +91,7 @@ class Tsenor(Backend):
         return blocks.answer(cut_short, Claim.FEASIBLE, duals=True, warnings=warnings, row_error=worst)
 
 
-def _on_cpu(
-    w: Floats, N: int, taus: Floats, sweeps: int, options: TsenorOptions
-) -> tuple[Floats, Floats, Floats]:
+def _on_cpu(w: Floats, N: int, taus: Floats, sweeps: int, options: TsenorOptions) -> tuple[Floats, Floats, Floats]:
     from optdsl.kernels.masks.transport import anneal_blocks
 
     B, M = w.shape[:2]

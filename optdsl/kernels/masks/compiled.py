@@ -7,22 +7,26 @@ compiles in a fraction of the time of numba's own parallel loops.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numba
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+def keep() -> bool:
+    """Whether the user has named a folder for machine code."""
+    return bool(os.environ.get("NUMBA_CACHE_DIR"))
+
+
 def kernel(function: F) -> F:
     """Compiled at its first call, in strict floating point."""
-    compiled: F = numba.njit(nogil=True, cache=bool(numba.config.CACHE_DIR))(function)
-    return compiled
+    return cast(F, numba.njit(nogil=True, cache=keep())(function))
 
 
 def fast_kernel(function: F) -> F:
     """Compiled at its first call; sums may be taken in another order, so that they use vector instructions."""
     flags = {"reassoc", "contract", "nsz", "arcp"}
-    compiled: F = numba.njit(nogil=True, fastmath=flags, cache=bool(numba.config.CACHE_DIR))(function)
-    return compiled
+    return cast(F, numba.njit(nogil=True, fastmath=flags, cache=keep())(function))

@@ -42,8 +42,8 @@ def minimise_lines(
         for l in range(L):
             x = first[l]
             y = second[l]
-            first[l] = x if x > y else y
-            second[l] = y if x > y else x
+            first[l] = max(x, y)
+            second[l] = min(x, y)
     for l in range(L):
         low = T[N, l]
         own[l] = np.float32(0.0) if at_most and low <= 0 else np.float32(0.5) * (T[N - 1, l] + low)
@@ -101,7 +101,9 @@ def solve_blocks(
                     rows[j, g * M + i] = w
                     columns[i, g * M + j] = w
         q[:] = 0
-        if at_most:  # away from the edge v = 0 of the feasible prices: a row's price is half the row's, half its columns'
+        if (
+            at_most
+        ):  # away from the edge v = 0 of the feasible prices: a row's price is half the row's, half its columns'
             minimise_lines(rows, q, N, M, at_most, network, T, p)
             for g in range(inside):
                 middle = np.float32(0.0)

@@ -43,9 +43,7 @@ def imbalance(X: NDArray[np.bool_], u: Floats, v: Floats, N: int, at_most: bool,
 
 
 @kernel
-def augment(
-    W: Floats, X: NDArray[np.bool_], u: Floats, v: Floats, N: int, at_most: bool, e: NDArray[np.int64]
-) -> int:
+def augment(W: Floats, X: NDArray[np.bool_], u: Floats, v: Floats, N: int, at_most: bool, e: NDArray[np.int64]) -> int:
     """Changes X, u, v in place until every surplus in e is 0; returns the number of augmentations.
 
     W, X (M, M); u, v (M,); e as `imbalance` left it.

@@ -106,7 +106,7 @@ def scaled_sweep(
         total = K.dtype.type(0.0)
         for j in range(M):
             y = row[j] * x * beta[j]
-            S[j] = y if y < one else one
+            S[j] = min(y, one)
         for j in range(M):
             total += S[j]
         vanished |= total <= 0
