@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from optdsl.backends.base import Assumption
 from optdsl.forms.answer import Answer, Claim, Stop, StopKind
 from optdsl.forms.mask import Mask
-from optdsl.kernels.masks.blocks import circulant, cut, join, share_out
+from optdsl.kernels.masks.blocks import circulant, cut, join
+from optdsl.run.chunks import share_out
 from optdsl.run.run import Run
 from optdsl.syntax.diagnostics.record import Diagnostic
 
@@ -146,7 +147,7 @@ def finish(
     told = [str(w) for w in warnings]
     return Answer(
         stop=stop or Stop(StopKind.CONVERGED),
-        claim=Claim.FEASIBLE if stop is not None else claim,
+        claim=claim if stop is None or claim is Claim.NONE else Claim.FEASIBLE,
         point=mask,
         objective=-float(np.sum(form.scores, where=mask, dtype=np.float64)),
         dual={} if duals is None else {"u": duals[0], "v": duals[1]},

@@ -10,9 +10,10 @@ from pydantic import Field
 
 from optdsl.backends.base import Backend, Options, Trait
 from optdsl.backends.masks.blockwise import ENTRIES_A_CHUNK, Blocks, contiguous, finish
-from optdsl.forms.answer import Answer, Claim
+from optdsl.forms.answer import Answer, Claim, Stop, StopKind
 from optdsl.forms.mask import NM, Mask
-from optdsl.kernels.masks.blocks import groups, share_out
+from optdsl.kernels.masks.blocks import groups
+from optdsl.run.chunks import share_out
 from optdsl.run.run import Run
 
 
@@ -111,6 +112,9 @@ def transposable(form: Mask, options: ExactMasksOptions, run: Run) -> Answer:
         rest = ~done.reshape(m // M, n // M)
         spread = np.repeat(np.repeat(rest, M, axis=0), M, axis=1)
         mask[spread] = blocks.joined()[spread]
+    if repairs.min() < 0:
+        words = f"no augmenting path in {int((repairs < 0).sum())} blocks: their scores overflow in double precision"
+        return finish(form, mask, Stop(StopKind.FAILED, words), Claim.NONE, (u, v), info=info)
     answer = finish(form, mask, cut_short, Claim.OPTIMAL, (u, v), info=info)
     if cut_short is None:
         answer.bound = -float(bound.sum())

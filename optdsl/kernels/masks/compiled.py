@@ -1,7 +1,7 @@
 """How the mask kernels are compiled.
 
 Machine code is kept between runs only where the user has given numba a folder of theirs (`NUMBA_CACHE_DIR`): nothing
-is ever written beside the package. Kernels release the interpreter lock; threads come from `blocks.share_out`, which
+is ever written beside the package. Kernels release the interpreter lock; threads come from `run.chunks`, which
 compiles in a fraction of the time of numba's own parallel loops.
 """
 
