@@ -1,0 +1,1 @@
+"""Masks of N:M sparsity patterns."""
