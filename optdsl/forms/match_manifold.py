@@ -18,8 +18,6 @@ from optdsl.ir import build
 from optdsl.ir.nodes import Apply, Expr, Op, Reduce, Var
 from optdsl.ir.problem import Problem, Variable
 from optdsl.ir.sets.table import members, set_kinds
-from optdsl.kernels.manifolds import MANIFOLDS
-from optdsl.kernels.prox import make_prox
 from optdsl.lower.sparse import SparseAlgebra
 from optdsl.lower.torch import TorchFunction
 from optdsl.lower.vector import Unsupported, Walk
@@ -56,6 +54,8 @@ def _attempt(problem: Problem) -> SmoothOnManifold | list[Reason]:
 
 
 def _split(problem: Problem, v: Variable) -> SmoothOnManifold | list[Reason]:
+    from optdsl.kernels.manifolds import MANIFOLDS
+
     assert problem.objective is not None and v.within is not None
     sign = -1.0 if problem.objective.maximise else 1.0
     analysis = Analysis(problem)
@@ -100,6 +100,8 @@ def _split(problem: Problem, v: Variable) -> SmoothOnManifold | list[Reason]:
 
 def _convex_term(problem: Problem, v: Variable, t: Term, analysis: Analysis) -> ConvexTerm | Reason:
     """weight · h(A X − b) for a table function h with a prox and an affine argument."""
+    from optdsl.kernels.prox import Shifted, make_prox
+
     e, span = t.expr, t.expr.span
     inner, name, rows, axis = _function_and_argument(e)
     if name is None or inner is None:
@@ -119,8 +121,6 @@ def _convex_term(problem: Problem, v: Variable, t: Term, analysis: Analysis) -> 
     if h is None:
         return Reason(f"no prox of {name} is known", span)
     if np.any(image.constant):
-        from optdsl.kernels.prox import Shifted
-
         h = Shifted(h, -image.constant.reshape(shape))
     identity = isinstance(inner, Var) and inner.name == v.name
     if identity:
