@@ -72,7 +72,7 @@ def _softmax(m: Any, x: Any) -> Any:
         return m.softmax(x, dim=-1)
     if m.__name__ == "casadi":
         e = m.exp(x - m.mmax(x))
-        return e / m.sum1(e)
+        return e / (m.sum1(e) if x.shape[1] == 1 else m.repmat(m.sum2(e), 1, x.shape[1]))
     e = m.exp(x - x.max(-1, keepdims=True))
     return e / e.sum(-1, keepdims=True)
 
@@ -104,20 +104,20 @@ FUNCTIONS = [
     ),
     Function(
         "log_det", "matrix", "log of the determinant of a positive definite matrix", r"\log\det {0}",
-        shape=_square_to_scalar, curvature="concave", numpy=_log_det, torch=_log_det, cvxpy=lambda m, X: m.log_det(X),
-        casadi=lambda m, X: 2 * m.sum1(m.log(m.diag(m.chol(0.5 * (X + X.T))))),
+        shape=_square_to_scalar, curvature="concave", numpy=_log_det, torch=_log_det, cvxpy=lambda m, X: m.log_det(0.5 * (X + X.T)),
+        casadi=lambda m, X: m.log(m.det(0.5 * (X + X.T))),
     ),
     Function(
-        "lambda_max", "matrix", "largest eigenvalue of a symmetric matrix", r"\lambda_{{\max}}({0})",
+        "lambda_max", "matrix", "largest eigenvalue of the symmetric part of a matrix", r"\lambda_{{\max}}({0})",
         shape=_square_to_scalar, curvature="convex", smooth=False,
         numpy=lambda m, X: _sym_eig(m, X)[..., -1], torch=lambda m, X: _sym_eig(m, X)[..., -1],
-        cvxpy=lambda m, X: m.lambda_max(X),
+        cvxpy=lambda m, X: m.lambda_max(0.5 * (X + X.T)),
     ),
     Function(
-        "lambda_min", "matrix", "smallest eigenvalue of a symmetric matrix", r"\lambda_{{\min}}({0})",
+        "lambda_min", "matrix", "smallest eigenvalue of the symmetric part of a matrix", r"\lambda_{{\min}}({0})",
         shape=_square_to_scalar, curvature="concave", smooth=False,
         numpy=lambda m, X: _sym_eig(m, X)[..., 0], torch=lambda m, X: _sym_eig(m, X)[..., 0],
-        cvxpy=lambda m, X: m.lambda_min(X),
+        cvxpy=lambda m, X: m.lambda_min(0.5 * (X + X.T)),
     ),
     Function(
         "norm_nuc", "matrix", "sum of singular values", r"\|{0}\|_*", shape=_matrix_to_scalar, sign=nonnegative,
@@ -157,7 +157,7 @@ FUNCTIONS = [
     ),
     Function(
         "cholesky", "matrix", "lower triangular L with L L' = A", r"\operatorname{{chol}}({0})", shape=_square,
-        numpy=lambda m, X: m.linalg.cholesky(X), torch=lambda m, X: m.linalg.cholesky(X), casadi=lambda m, X: m.chol(X).T,
+        numpy=lambda m, X: m.linalg.cholesky(X), torch=lambda m, X: m.linalg.cholesky(X),
     ),
     Function(
         "softmax", "matrix", "exp(x) / sum(exp(x)) along the last axis", r"\operatorname{{softmax}}({0})", shape=_same,

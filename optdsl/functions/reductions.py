@@ -27,7 +27,9 @@ def _casadi_rows(m: Any, X: Any, f: Any) -> Any:
 def _norm(m: Any, X: Any, p: float) -> Any:
     name = m.__name__
     if name == "cvxpy":
-        return m.norm(X, "inf" if p == float("inf") else p, axis=1)
+        if p in (1, 2, float("inf")):
+            return m.norm(X, "inf" if p == float("inf") else p, axis=1)
+        return _each(m, X, lambda row: m.pnorm(row, p))
     if name == "numpy":
         return m.linalg.norm(X, ord=p, axis=1)
     if name == "torch":

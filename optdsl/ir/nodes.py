@@ -24,7 +24,7 @@ COMPARISON = ("eq", "ne", "le", "ge", "lt", "gt")
 LOGIC = ("and", "or", "not")
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Expr:
     """`kind` is real, int, bool, complex, or `label:S` for a member of the label set S."""
 
@@ -47,6 +47,12 @@ class Expr:
     def constant(self) -> bool:
         return not self.variables
 
+    def __repr__(self) -> str:
+        """The node in a few characters, for messages of the developer's kind."""
+        label = next((str(getattr(self, a)) for a in ("op", "function", "name", "index", "value") if hasattr(self, a)), "")
+        inner = ", ".join(repr(c) for c in self.children)
+        return f"{label or type(self).__name__}({inner})" if inner else label
+
 
 @dataclass(frozen=True, eq=False)
 class Index:
@@ -60,31 +66,31 @@ class Index:
         return "int" if self.set is None else f"label:{self.set}"
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Const(Expr):
     value: NDArray[Any]
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Data(Expr):
     """A `data` or `param` value, by name."""
 
     name: str
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Var(Expr):
     name: str
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class IndexValue(Expr):
     """The number that an index stands for, or the position of its label in its set."""
 
     index: Index
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Op(Expr):
     op: str
     args: tuple[Expr, ...]
@@ -94,7 +100,7 @@ class Op(Expr):
         return self.args
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Apply(Expr):
     """A function of the table. `axis` is set for a reduction along one axis."""
 
@@ -116,7 +122,7 @@ class Sliced:
     high: int
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Gather(Expr):
     """`base[items]`: one item an axis; a tuple axis takes a tuple of expressions."""
 
@@ -134,7 +140,7 @@ class Gather(Expr):
         return inner
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Shifted(Expr):
     """`prev`, `next`, `first`, `last` on a label set: a position moved by `by`, or an end of the set."""
 
@@ -146,7 +152,7 @@ class Shifted(Expr):
         return (self.base,)
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Choose(Expr):
     """`then if condition else otherwise`; the condition has no variables."""
 
@@ -197,7 +203,7 @@ class Scope:
         return tuple(i for g in self.generators for i in g.indices)
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Reduce(Expr):
     """A reduction of the table over a generator: `sum(body for i in S if c)`."""
 

@@ -43,7 +43,7 @@ class CasadiAlgebra(Algebra):
 
     def take(self, v: Any, index: Any) -> Any:
         index = np.asarray(index, dtype=np.int64)
-        return v if is_whole(index, v.shape[0]) else v[index.tolist()]
+        return v if is_whole(index, v.shape[0]) else v[index.tolist(), 0]
 
     def add(self, a: Any, b: Any) -> Any:
         return a + b

@@ -90,11 +90,7 @@ class Evaluator:
                 return value
         key = (node, table)
         if key not in self._memo:
-            value = self._compute(node, table)
-            if not self.values:
-                self._memo[key] = value
-            else:
-                self._memo[key] = value
+            self._memo[key] = self._compute(node, table)
         return self._memo[key]
 
     def _compute(self, node: Expr, table: Table) -> Any:
@@ -195,8 +191,11 @@ class Evaluator:
         args = [self.dense(r, a) if sp.issparse(r) else np.asarray(r) for r, a in zip(raw, node.args, strict=True)]
         if f.domain is not None:
             self._domain(f, args, node)
-        with np.errstate(all="ignore"):
-            value = apply_function(np, "numpy", node, args)
+        try:
+            with np.errstate(all="ignore"):
+                value = np.asarray(apply_function(np, "numpy", node, args))
+        except np.linalg.LinAlgError:
+            value = np.full((table.size, *node.shape) if node.indices else node.shape, np.nan)
         if self.strict and np.isnan(value).any() and not any(np.isnan(a).any() for a in args):
             raise OptError(undefined_value(node.span, f.name, "it is not a number for these values"))
         return value
@@ -323,14 +322,13 @@ class Evaluator:
         base = self(node.base, table)
         if node.base.indices:
             at, _ = self.positions(node, table)
-            picked = [p if isinstance(p, slice) else p for p in at]
             rows = np.arange(table.size)
-            if any(isinstance(p, slice) for p in picked):
+            if any(isinstance(p, slice) for p in at):
                 flat, varies = self.flat_positions(node, table)
                 index = flat if varies else np.broadcast_to(flat, (table.size, *np.shape(flat)))
                 flat_base = np.asarray(base).reshape(table.size, -1)
                 return np.take_along_axis(flat_base, index.reshape(table.size, -1), 1).reshape(table.size, *node.shape)
-            return np.asarray(base)[(rows, *picked)]
+            return np.asarray(base)[(rows, *at)]
         if sp.issparse(base):
             return self._sparse_gather(node, base, table)
         at, varies = self.positions(node, table)

@@ -42,7 +42,7 @@ class TorchAlgebra(Algebra):
         return self._keep(array, make)
 
     def index(self, at: Any) -> Any:
-        return self._keep(at, lambda: self.torch.as_tensor(np.ascontiguousarray(at), dtype=self.torch.int64, device=self.device))
+        return self._keep(at, lambda: self.torch.tensor(np.asarray(at), dtype=self.torch.int64, device=self.device))
 
     def variable(self, name: str, shape: Shape) -> Any:
         return self.values[name].reshape(-1)
