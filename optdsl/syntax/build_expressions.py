@@ -15,7 +15,28 @@ from optdsl.syntax.diagnostics import syntax as mistakes
 from optdsl.syntax.source import Source, Span
 
 RESERVED = frozenset(
-    "for in if else and or not lower subject to with of at noise where complements unroll true false inf".split()
+    [
+        "for",
+        "in",
+        "if",
+        "else",
+        "and",
+        "or",
+        "not",
+        "lower",
+        "subject",
+        "to",
+        "with",
+        "of",
+        "at",
+        "noise",
+        "where",
+        "complements",
+        "unroll",
+        "true",
+        "false",
+        "inf",
+    ]
 )
 _ASCII_MARKS = {"≤": "<=", "≥": ">=", "≠": "!="}
 _ESCAPES = {"n": "\n", "t": "\t", '"': '"', "\\": "\\"}

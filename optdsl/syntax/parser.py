@@ -6,6 +6,7 @@ import gc
 import re
 import threading
 from pathlib import Path
+from typing import Any
 
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
@@ -39,11 +40,12 @@ class Parser:
         self.builder.begin(source, start)
         self.layout.begin(len(text), indent)
         try:
-            found: list[ast.Stmt] = self.lark.parse(text, start=symbol)
+            found: Any = self.lark.parse(text, start=symbol)  # what the builder makes of the start symbol
         except UnexpectedInput as error:
             raise OptError(self._explained(source, start, end, symbol, error)) from None
-        check_depth(found)
-        return found
+        statements: list[ast.Stmt] = found
+        check_depth(statements)
+        return statements
 
     def fault(self, source: Source, start: int, end: int, indent: int, symbol: str) -> Diagnostic | None:
         """The first error of a piece of a source, if it has any."""
@@ -56,7 +58,7 @@ class Parser:
     def _explained(self, source: Source, start: int, end: int, symbol: str, error: UnexpectedInput) -> Diagnostic:
         if not isinstance(error, UnexpectedToken):
             assert isinstance(error, UnexpectedCharacters)
-            at = start + error.pos_in_stream
+            at = start + (error.pos_in_stream or 0)
             return unknown(Span(source, at, at + 1))
         ended = error.token.type == "$END"
         place = Span(source, end, end) if ended else self.builder.span(error.token)

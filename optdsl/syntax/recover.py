@@ -6,7 +6,6 @@ import re
 from typing import Protocol
 
 from optdsl.syntax.diagnostics import Diagnostic
-from optdsl.syntax.layout import MAX_LEVELS
 from optdsl.syntax.scan import MAX_ERRORS, Line, scan
 from optdsl.syntax.source import Source, Span
 
@@ -31,7 +30,7 @@ def faults(parser: Fragments, source: Source, first: Diagnostic) -> list[Diagnos
     scanned = scan(source)
     found = list(scanned.errors)
     read_to = 0 if first.code == "E120" else _offset(first)
-    _visit(parser, source, scanned.lines, "file", 0, read_to, found)
+    _visit(parser, source, scanned.lines, "file", read_to, found)
     return sorted(found, key=_offset)[:MAX_ERRORS] or [first]
 
 
@@ -40,14 +39,14 @@ def _offset(diagnostic: Diagnostic) -> int:
 
 
 def _visit(
-    parser: Fragments, source: Source, lines: list[Line], symbol: str, level: int, read_to: int, found: list[Diagnostic]
+    parser: Fragments, source: Source, lines: list[Line], symbol: str, read_to: int, found: list[Diagnostic]
 ) -> None:
     for line in lines:
         if len(found) >= MAX_ERRORS:
             return
         last = line.last
         if not line.sound or last >= read_to:
-            _visit_line(parser, source, line, last, symbol, level, read_to, found)
+            _visit_line(parser, source, line, last, symbol, read_to, found)
 
 
 def _visit_line(
@@ -56,7 +55,6 @@ def _visit_line(
     line: Line,
     last: int,
     symbol: str,
-    level: int,
     read_to: int,
     found: list[Diagnostic],
 ) -> None:
@@ -65,17 +63,15 @@ def _visit_line(
 
     stopped_in_body = line.end < read_to
     head: Diagnostic | None = None
-    before = len(found)
     if line.sound and not stopped_in_body:
         head = fault()
         if head is None:
             return
         if _offset(head) <= line.end or head.code in _OF_THE_HEAD:
             found.append(head)
-    if level < MAX_LEVELS:
-        inner = "rows" if symbol == "rows" or _ROWS.match(source.text, line.start) else "file"
-        _visit(parser, source, line.body, inner, level + 1, read_to, found)
-    if line.sound and len(found) == before:
+    inner = "rows" if symbol == "rows" or _ROWS.match(source.text, line.start) else "file"
+    _visit(parser, source, line.body, inner, read_to, found)
+    if line.sound and not any(line.start <= _offset(d) <= last for d in found):
         head = head or fault()
         if head is not None and head.code not in _SCANNED:
             found.append(head)

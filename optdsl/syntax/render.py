@@ -87,7 +87,9 @@ def _snippet(marks: list[_Mark], margin: int, paint: _Paint) -> list[str]:
         f"{' ' * margin} {paint('┌─', 'frame')} {span}",
         f"{paint(f'{number} │', 'frame')} {before}{shown}{after}",
     ]
-    placed = [(len(before) + start, length, mark) for mark in marks for start, length in [_extent(mark, first, columns)]]
+    placed = [
+        (len(before) + start, length, mark) for mark in marks for start, length in [_extent(mark, first, columns)]
+    ]
     placed.sort(key=lambda each: each[0])
     return out + [bar + row for row in _rows(placed, paint)]
 

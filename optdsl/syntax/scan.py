@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from optdsl.syntax.diagnostics import Diagnostic
 from optdsl.syntax.diagnostics import syntax as mistakes
+from optdsl.syntax.layout import MAX_LEVELS
 from optdsl.syntax.source import Source, Span
 
 MAX_ERRORS = 50
@@ -143,8 +144,8 @@ def _logical_line(source: Source, start: int, errors: list[Diagnostic]) -> Line:
                     pass
         elif kind == "unterminated":
             found.append(mistakes.unterminated_string(place))
-        elif kind in {"unknown", "double"} and piece not in seen:
-            seen.add(piece)
+        elif kind in {"unknown", "double"} and (hint := _hint(piece) or piece) not in seen:
+            seen.add(hint)
             found.append(unknown(place))
     if openers:  # never closed: the statement reached no further than the next line that begins like another
         if cut >= 0:
@@ -190,7 +191,7 @@ def _mixed_tabs(source: Source, lines: list[Line]) -> Iterator[Diagnostic]:
 
 
 def _tree(source: Source, lines: list[Line], errors: list[Diagnostic]) -> list[Line]:
-    """Lines by indentation, each with the deeper lines that follow it as its block."""
+    """Lines by indentation, each with the deeper lines that follow it as its block; none if they nest too deeply."""
     roots: list[Line] = []
     path: list[Line] = []
     if lines and lines[0].indent > 0:
@@ -199,6 +200,9 @@ def _tree(source: Source, lines: list[Line], errors: list[Diagnostic]) -> list[L
         deepest = path[-1].indent if path else 0
         while path and path[-1].indent >= line.indent:
             path.pop()
+        if len(path) >= MAX_LEVELS:
+            errors.append(mistakes.too_deep(Span(source, line.start, line.end), f"{MAX_LEVELS} blocks"))
+            return []
         siblings = path[-1].body if path else roots
         if siblings and siblings[0].indent != line.indent and line.indent < deepest:
             errors.append(mistakes.bad_dedent(Span(source, line.start, line.end)))

@@ -132,15 +132,17 @@ def _continuation(case: Unexpected) -> str | None:
 def _wanted(case: Unexpected) -> str:
     words: list[str] = []
     rest = set(case.accepts)
-    if case.wants_value:
+    if "REAL" in rest:
+        words.append("a type (`real`, `int`, `bool`, `complex`)")
+        words.extend(["a set"] if case.wants_value else [])
+        rest = set()
+    elif case.wants_value:
         words.append("an expression")
-        rest -= {"NAME", "NUMBER", "STRING", "LPAR", "LSQB", "LBRACE", "INFINITY", "NOT", "PLUS_MINUS", "REAL"}
+        rest -= {"NAME", "NUMBER", "STRING", "LPAR", "LSQB", "LBRACE", "INFINITY", "NOT", "PLUS_MINUS"}
         if "_NL" not in rest:
             rest &= {"RPAR", "RSQB", "RBRACE", "COLON"}
     if "PROBLEM" in rest:
         return "a statement (`var`, `data`, `minimize`, `subject to`, …)"
-    if "REAL" in rest:
-        words.append("a type (`real`, `int`, `bool`, `complex`)")
     if case.after_value and (rest & _AFTER_VALUE):
         words.append("an operator")
         rest &= {"_NL", "COMMA", "RPAR", "RSQB", "RBRACE", "COLON", "_IN", "EQUAL"}

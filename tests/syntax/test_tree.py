@@ -214,12 +214,32 @@ def test_rows_and_families() -> None:
     assert (show(pair.relation), show(pair.complements)) == ("<0 <= p>", "<q >= 0>")
 
 
-@pytest.mark.parametrize("word", "data set goal minimize subject prod norm play rounds noise2 trust by problem".split())
+@pytest.mark.parametrize(
+    "word",
+    [
+        "data",
+        "set",
+        "goal",
+        "minimize",
+        "subject",
+        "prod",
+        "norm",
+        "play",
+        "rounds",
+        "noise2",
+        "trust",
+        "by",
+        "problem",
+    ],
+)
 def test_labels_are_free(word: str) -> None:
     assert only(f"subject to\n  {word}: x >= 0\n  y >= 0\n").rows[0].label.id == word
 
 
-@pytest.mark.parametrize("word", "data set goal minimize problem play rounds trust by on like real bandit".split())
+@pytest.mark.parametrize(
+    "word",
+    ["data", "set", "goal", "minimize", "problem", "play", "rounds", "trust", "by", "on", "like", "real", "bandit"],
+)
 def test_words_are_words_only_in_their_place(word: str) -> None:
     assert only(f"let {word} = {word} + {word}[{word}]").name.id == word
     assert only(f"var {word} : real[{word}]").names[0].id == word
@@ -227,8 +247,9 @@ def test_words_are_words_only_in_their_place(word: str) -> None:
 
 def test_lower_problems() -> None:
     plain, full = statements(
-        "lower w\n  minimize f(w)\nlower u, v : real[n] in mlp(hidden=[3]) unroll 40 of gd(lr=0.4)\n  minimize u\n  x ~ y\n"
-        .replace("  x ~ y\n", "  subject to\n    u >= 0\n")
+        "lower w\n  minimize f(w)\nlower u, v : real[n] in mlp(hidden=[3]) unroll 40 of gd(lr=0.4)\n  minimize u\n  x ~ y\n".replace(
+            "  x ~ y\n", "  subject to\n    u >= 0\n"
+        )
     )
     assert isinstance(plain, ast.Lower) and plain.unroll is None and plain.within is None and plain.type is None
     assert isinstance(full, ast.Lower) and full.unroll is not None and isinstance(full.type, ast.TypeExpr)
