@@ -38,6 +38,7 @@ RESERVED = frozenset(
         "inf",
     ]
 )
+_OPERATOR_WORDS = frozenset({"for", "in", "if", "else", "and", "or", "not"})
 _ASCII_MARKS = {"≤": "<=", "≥": ">=", "≠": "!="}
 _ESCAPES = {"n": "\n", "t": "\t", '"': '"', "\\": "\\"}
 
@@ -122,13 +123,13 @@ class ExpressionBuilder:
     # --- atoms -----------------------------------------------------------------------------------
 
     def name(self, c: Children) -> ast.Expr:
+        """A name in an expression. Words of clauses (`noise`, `at`, …) cannot be declared, but may name a function."""
         word = str(c[0])
-        if word in RESERVED:
-            if word == "true" or word == "false":
-                return ast.Bool(self.span(c[0]), word == "true")
-            if word == "inf":
-                return ast.Num(self.span(c[0]), float("inf"))
-        return self._declared(c[0])
+        if word == "true" or word == "false":
+            return ast.Bool(self.span(c[0]), word == "true")
+        if word == "inf":
+            return ast.Num(self.span(c[0]), float("inf"))
+        return self._declared(c[0]) if word in _OPERATOR_WORDS else self._word(c[0])
 
     def number(self, c: Children) -> ast.Num:
         text = c[0].replace("_", "")

@@ -228,6 +228,12 @@ def _equals(case: Unexpected) -> Iterator[Diagnostic]:
 
 
 def _declaration(case: Unexpected) -> Iterator[Diagnostic]:
+    several = re.match(r"(data|param|let|set|oracle)\s+\w+\s*,\s*$", case.before)
+    if several:
+        found = case.before.strip() + " …"
+        yield mistakes.foreign(
+            Span(case.source, case.start, case.place.end), found, f"one `{several[1]}` for each name"
+        )
     match = re.match(_DECLARED + r"\s*$", case.before)
     if match is None:
         return
@@ -311,8 +317,8 @@ _HABITS: tuple[Callable[[Unexpected], Iterator[Diagnostic]], ...] = (
     _braces,
     _for_clause,
     _range_by_colon,
-    _equals,
     _declaration,
+    _equals,
     _type_brackets,
     _def_colon,
     _quoted_title,

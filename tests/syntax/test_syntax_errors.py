@@ -98,7 +98,10 @@ CASES = [
     ("let if = 3\n", ("E116", 1, 5), "`if`"),
     ("var lower : real\n", ("E116", 1, 5), "`lower`"),
     ("let true = 3\n", ("E116", 1, 5), "`true`"),
-    ("let a = at + 1\n", ("E116", 1, 9), "`at`"),
+    ("let at = 1\n", ("E116", 1, 5), "`at`"),
+    ("let a = for + 1\n", ("E116", 1, 9), "`for`"),
+    ("var f = mlp()\n", ("E126", 1, 7), "type of `f`"),
+    ("data a, b : real\n", ("E125", 1, 1), "one `data` for each name"),
     ("let f(x) = x\n", ("E125", 1, 1), "`def f(…) = …`"),
     ("def g(x): x\n", ("E125", 1, 9), "`def f(x) = …`"),
     ("import shared\n", ("E102", 1, 8), '`import "…"`'),
@@ -134,7 +137,7 @@ CASES = [
     ("let a = " + " + ".join(["x"] * 300) + "\n", ("E120", 1, 9), "200 levels"),
     (
         "subject to\n" + "".join(f"{' ' * k}for i in S:\n" for k in range(1, 60)) + " " * 60 + "x[i] <= 1\n",
-        ("E120", 51, 1),
+        ("E120", 51, 51),
         "50 blocks",
     ),
     # nothing at all
