@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from lark import Token
@@ -12,6 +13,8 @@ from optdsl.syntax.diagnostics import OptError
 from optdsl.syntax.diagnostics import syntax as mistakes
 from optdsl.syntax.source import Span
 
+_GOES_ON = re.compile(r"[(\[]|\s*[+-]\s")  # after a statement's first word: the word was the start of an expression
+_NO_RELATION = (ast.Num, ast.Str, ast.Unary, ast.Range, ast.ListLit, ast.TupleLit, ast.DictLit)
 Limits = list[tuple[str, ast.Expr]]
 
 
@@ -132,9 +135,14 @@ class TreeBuilder(ExpressionBuilder):
         return self.subject_to_one([c[0], self.labelled(c[1:])])
 
     def relation(self, c: Children) -> ast.Row:
+        if _is_arithmetic(c[0]):
+            raise OptError(mistakes.no_comparison(c[0].span))
         return ast.Row(c[0].span, None, c[0])
 
     def indicator(self, c: Children) -> ast.Row:
+        if _is_arithmetic(c[1]):
+            help = "`=>` is read as `if … then`; write `>=` for greater or equal"
+            raise OptError(mistakes.no_comparison(self.between(c[0], c[1]), help))
         return ast.Row(self.between(c[0], c[1]), None, c[1], when=c[0])
 
     def complementarity(self, c: Children) -> ast.Row:
@@ -172,10 +180,9 @@ class TreeBuilder(ExpressionBuilder):
 
     def word_statement(self, c: Children) -> ast.WordStmt:
         word, parts = self._word(c[0]), c[1]
-        after = word.span.end
-        if self.source.text[after] in "([" and after == parts[0].span.start:
-            raise OptError(mistakes.stray_expression(self._statement(c[0], parts)))
         span = self._statement(c[0], parts)
+        if _GOES_ON.match(self.source.text, word.span.end):
+            raise OptError(mistakes.stray_expression(span))
         return ast.WordStmt(span, word, parts, self._doc(span.start))
 
     def for_statement(self, c: Children) -> ast.WordStmt:
@@ -240,3 +247,10 @@ class TreeBuilder(ExpressionBuilder):
 
     def part_further(self, c: Children) -> list[ast.Part]:
         return self._parts("", c)
+
+
+def _is_arithmetic(expr: ast.Expr) -> bool:
+    """Whether an expression has a value but is, by its outermost operation, no condition."""
+    if isinstance(expr, ast.Binary):
+        return expr.op not in {"and", "or"}
+    return isinstance(expr, _NO_RELATION) and not (isinstance(expr, ast.Unary) and expr.op == "not")

@@ -10,13 +10,35 @@ from typing import Any
 from lark import Token
 
 from optdsl.syntax import ast
-from optdsl.syntax.diagnostics import Diagnostic, OptError
+from optdsl.syntax.diagnostics import OptError
 from optdsl.syntax.diagnostics import syntax as mistakes
 from optdsl.syntax.source import Source, Span
 
 RESERVED = frozenset(
-    "for in if else and or not lower subject to with of at noise where complements unroll true false inf".split()
+    [
+        "for",
+        "in",
+        "if",
+        "else",
+        "and",
+        "or",
+        "not",
+        "lower",
+        "subject",
+        "to",
+        "with",
+        "of",
+        "at",
+        "noise",
+        "where",
+        "complements",
+        "unroll",
+        "true",
+        "false",
+        "inf",
+    ]
 )
+_OPERATOR_WORDS = frozenset({"for", "in", "if", "else", "and", "or", "not"})
 _ASCII_MARKS = {"≤": "<=", "≥": ">=", "≠": "!="}
 _ESCAPES = {"n": "\n", "t": "\t", '"': '"', "\\": "\\"}
 
@@ -75,9 +97,9 @@ class ExpressionBuilder:
         """A name as written, reserved words included (labels, keyword arguments, attributes)."""
         word = str(token)
         if not word.isascii():
+            if not word.isidentifier():
+                raise OptError(mistakes.bad_name(self.span(token), _plain_name(word)))
             word = unicodedata.normalize("NFKC", word)
-            if not str(token).isidentifier():
-                raise OptError(mistakes.bad_name(self.span(token), word))
         return ast.Name(self.span(token), word)
 
     def _declared(self, token: Token) -> ast.Name:
@@ -101,13 +123,13 @@ class ExpressionBuilder:
     # --- atoms -----------------------------------------------------------------------------------
 
     def name(self, c: Children) -> ast.Expr:
+        """A name in an expression. Words of clauses (`noise`, `at`, …) cannot be declared, but may name a function."""
         word = str(c[0])
-        if word in RESERVED:
-            if word == "true" or word == "false":
-                return ast.Bool(self.span(c[0]), word == "true")
-            if word == "inf":
-                return ast.Num(self.span(c[0]), float("inf"))
-        return self._declared(c[0])
+        if word == "true" or word == "false":
+            return ast.Bool(self.span(c[0]), word == "true")
+        if word == "inf":
+            return ast.Num(self.span(c[0]), float("inf"))
+        return self._declared(c[0]) if word in _OPERATOR_WORDS else self._word(c[0])
 
     def number(self, c: Children) -> ast.Num:
         text = c[0].replace("_", "")
@@ -271,6 +293,9 @@ class ExpressionBuilder:
         return ast.Comprehension(self.between(body, last), body, clauses, condition)
 
     def clause(self, c: Children) -> ast.Clause:
+        if isinstance(c[1], ast.Num):
+            write = f"`in 1..{c[1].span.text}`" if c[1].value != 1 else "`in 1..n`"
+            raise OptError(mistakes.number_as_set(c[1].span, write))
         return ast.Clause(self.between(c[0], c[1]), [self._declared(c[0])], c[1])
 
     def tuple_clause(self, c: Children) -> ast.Clause:
@@ -298,6 +323,14 @@ class ExpressionBuilder:
 
     def within(self, c: Children) -> tuple[str, ast.Expr]:
         return "in", c[0]
+
+
+def _plain_name(word: str) -> str:
+    """What to write for a name with raised or lowered digits: `x**2` for x², `x1` for x₁."""
+    raised = len(word) - len(word.rstrip("⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    base, power = word[: len(word) - raised], word[len(word) - raised :]
+    plain = f"{base}**{power}" if raised else word
+    return unicodedata.normalize("NFKC", plain)
 
 
 def _mark(op: Any) -> str:

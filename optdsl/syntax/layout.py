@@ -43,6 +43,7 @@ class Layout(PostLex):
         levels = [self.base]
         open_brackets: list[Token] = []
         token: Token | None = None
+        first = self.builder.shift == 0
         for token in stream:
             kind = token.type
             if kind == "_NL":
@@ -51,6 +52,7 @@ class Layout(PostLex):
                 if not open_brackets:
                     yield token
                     yield from self._indentation(token, levels)
+                first = False
                 continue
             if kind in CLOSER:
                 open_brackets.append(token)
@@ -58,6 +60,9 @@ class Layout(PostLex):
                     raise OptError(mistakes.too_deep(self.builder.span(token), f"{MAX_BRACKETS} brackets"))
             elif kind in _CLOSERS:
                 self._close(open_brackets, token)
+            if first:
+                self._check_first(token)
+                first = False
             yield token
         if open_brackets:
             raise OptError(mistakes.unclosed_bracket(self.builder.span(open_brackets[-1])))
@@ -67,9 +72,14 @@ class Layout(PostLex):
             for _ in levels[1:]:
                 yield self._empty("_DEDENT", token)
 
+    def _check_first(self, token: Token) -> None:
+        """The text's first statement must begin its line if nothing stands before it."""
+        if self.builder.source.text[: token.start_pos].lstrip("\ufeff"):
+            raise OptError(mistakes.bad_indent(self.builder.span(token)))
+
     def _empty(self, kind: str, token: Token) -> Token:
         made = Token.new_borrow_pos(kind, "", token)
-        made.start_pos = made.end_pos
+        made.start_pos = token.end_pos
         return made
 
     def _close(self, open_brackets: list[Token], token: Token) -> None:
