@@ -71,7 +71,9 @@ def whole_layer(side: int, N: int, M: int) -> None:
     scores = np.abs(np.random.default_rng(0).standard_normal((side, side))).astype(np.float32)
     small = np.ascontiguousarray(scores[: 4 * M, : 4 * M])
     form = Mask.from_scores(scores, N, M, transposable=True, exactly=True)
-    print(f"\n{side} × {side} float32, {N}:{M} transposable, exactly, {form.blocks} blocks, {thread_count(Run())} threads")
+    print(
+        f"\n{side} × {side} float32, {N}:{M} transposable, exactly, {form.blocks} blocks, {thread_count(Run())} threads"
+    )
     print(f"{'method':<36}{'seconds':>10}{'× exact':>9}{'certified gap':>15}{'certify s':>11}")
     rows: list[tuple[str, Backend, dict[str, Any]]] = [*METHODS[:5], ("HiGHS, one model, new costs", MaskLP(), {})]
     base = None
@@ -98,7 +100,9 @@ def relative_errors(patterns: list[tuple[int, int]], count: int) -> None:
         ("|Gaussian|", lambda rng, M: np.abs(rng.standard_normal((M, count * M)))),
         ("|Student t3|", lambda rng, M: np.abs(rng.standard_t(3, (M, count * M)))),
     ]
-    print(f"\nmean relative error in %, {' / '.join(name for name, _ in kinds)}, {count} blocks each, against exact sums")
+    print(
+        f"\nmean relative error in %, {' / '.join(name for name, _ in kinds)}, {count} blocks each, against exact sums"
+    )
     print(f"{'method':<36}" + "".join(f"{f'{N}:{M}':>18}" for N, M in patterns))
     for name, backend, options in METHODS:
         cells = []
