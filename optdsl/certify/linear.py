@@ -143,7 +143,7 @@ def _emptiness(proof: Proof, form: LinearProgram, feasible: Polyhedron, answer: 
     """The answer's proof that the rows and bounds are contradictory; where it has none, one's own search, which ends
     with a proof or with a feasible point."""
     proof.reason = prove_infeasible(feasible, answer.ray.get("dual"))
-    if not proof.reason and answer.claim is Claim.INFEASIBLE:
+    if not proof.reason and answer.claim in (Claim.INFEASIBLE, Claim.UNBOUNDED):
         found = least_violation(feasible)
         if found is not None:
             x, y = found
