@@ -1,4 +1,4 @@
-"""Disciplined convex programs by interior point and by splitting: known values, proofs, bounds, and answers that lie."""
+"""Disciplined convex programs by interior point and by splitting: known values, proofs, bounds, lies."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from optdsl.backends.conic.clarabel import Clarabel, ClarabelOptions
 from optdsl.backends.conic.scs import Scs, ScsOptions, order
-from optdsl.certify.cones import block_sizes, interior, matrix, member
 from optdsl.certify.conclude import conclude, prove
+from optdsl.certify.cones import block_sizes, interior, matrix, member
 from optdsl.certify.conic import dual_bound
 from optdsl.certify.record import Certificate, Tolerances, VerdictKind
 from optdsl.forms.answer import Answer, Claim, Stop, StopKind

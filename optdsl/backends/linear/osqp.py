@@ -1,7 +1,8 @@
 """OSQP: operator splitting for convex quadratic programs, with its solution polished.
 
 Stellato, Banjac, Goulart, Bemporad and Boyd, "OSQP: an operator splitting solver for quadratic programs", Math.
-Program. Comput. 12 (2020). OSQP's constraint is l ≤ [A; I] x ≤ u with P x + c + [A; I]ᵀ y = 0, so the form's multipliers are −y.
+Program. Comput. 12 (2020). OSQP's constraint is l ≤ [A; I] x ≤ u with P x + c + [A; I]ᵀ y = 0, so the form's
+multipliers are −y.
 """
 
 from __future__ import annotations
