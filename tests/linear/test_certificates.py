@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from optdsl.backends.linear.highs import Highs, HighsOptions
 from optdsl.certify.conclude import conclude, prove
-from optdsl.certify.convexity import convex
-from optdsl.certify.duality import dual_bound, fit, polyhedron, reach
+from optdsl.certify.convexity import convex, strength
+from optdsl.certify.duality import blend, dual_bound, fit, polyhedron, reach
 from optdsl.certify.polyhedron import Polyhedron
 from optdsl.certify.record import Certificate, Tolerances, VerdictKind
 from optdsl.forms.answer import Answer, Claim, Stop, StopKind
@@ -57,7 +57,7 @@ def test_any_point_and_multipliers_bound_a_quadratic(seed: int, size: float) -> 
     best = solved(form)
     rng = np.random.default_rng(seed)
     y, w = size * rng.normal(size=form.A.shape[0]), best.point + size * rng.normal(size=form.c.size)
-    bound = dual_bound(form, polyhedron(form), y, w, reach(best.point))
+    bound = dual_bound(form, polyhedron(form), y, w, reach(best.point), strength(form))
     assert bound.value <= least(best) + 1e-6 * (1 + abs(least(best)))
     proof = prove(form, Answer(CONVERGED, Claim.OPTIMAL, w, dual={"rows": y}), Tolerances())
     assert proof.bound is None or proof.bound <= least(best) + 1e-6 * (1 + abs(least(best)))
@@ -88,9 +88,17 @@ def test_missing_and_wrong_duals_are_fitted() -> None:
         answer = solved(form)
         for dual in ({}, {"rows": np.full(form.A.shape[0], 7.0)}, {"rows": np.full(form.A.shape[0], np.nan)}):
             assert certify(form, replace(answer, dual=dual)).verdict.kind is VerdictKind.OPTIMAL
-    assert fit(dantzig(), polyhedron(dantzig()), solved(dantzig()).point) == pytest.approx(
-        solved(dantzig()).dual["rows"], abs=1e-9
-    )
+    for y in fit(dantzig(), polyhedron(dantzig()), solved(dantzig()).point):
+        assert y == pytest.approx(solved(dantzig()).dual["rows"], abs=1e-9)
+
+
+def test_blending_keeps_a_bound_far_from_the_optimum() -> None:
+    form, best = dantzig(), solved(dantzig())
+    free = replace(form, row_upper=np.full(5, np.inf))
+    y = 3 * best.dual["rows"]
+    assert dual_bound(free, polyhedron(free), y, best.point, 1.0).value == -np.inf
+    bound = dual_bound(free, polyhedron(free), blend(free, polyhedron(free), y, best.point), best.point, 1.0).value
+    assert 0 < bound <= 153.675
 
 
 def test_a_wrong_point_is_not_optimal() -> None:
@@ -185,6 +193,17 @@ def test_whole_quadratic_by_enumeration() -> None:
     best, second = grid[np.argsort(values)[:2]]
     assert certify(form, Answer(CONVERGED, Claim.OPTIMAL, best)).verdict.kind is VerdictKind.OPTIMAL
     assert certify(form, Answer(CONVERGED, Claim.OPTIMAL, second)).verdict.kind is VerdictKind.REFUTED
+
+
+def test_curvature_stands_in_for_missing_bounds() -> None:
+    # min ½‖x − a‖² over the plane Σx = 0 is n/2 ā²; any w bounds it although no variable has bounds
+    a = np.arange(5.0)
+    form = QuadraticProgram.from_arrays(-a, np.ones((1, 5)), 0.0, 0.0, P=np.eye(5), c0=float(a @ a) / 2)
+    value = 5 / 2 * a.mean() ** 2
+    exact = dual_bound(form, polyhedron(form), np.array([-a.mean()]), a - a.mean(), 1.0, strength(form))
+    assert exact.value == pytest.approx(value) and exact.minimum.reach is None
+    rough = dual_bound(form, polyhedron(form), np.array([-a.mean()]), a - a.mean() + 0.1, 1.0, strength(form))
+    assert value - 1 < rough.value < value
 
 
 def test_convexity_is_decided_from_the_matrix() -> None:
