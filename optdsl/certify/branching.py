@@ -14,7 +14,7 @@ import math
 import time
 from dataclasses import dataclass, replace
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,27 +72,26 @@ class Relaxation:
     """The continuous relaxation with moving bounds, solved warm."""
 
     def __init__(self, form: MixedInteger, feasible: Polyhedron, deadline: float) -> None:
-        arrays = {"c": form.c, "c0": form.c0, "A": form.A, "row_lower": form.row_lower, "row_upper": form.row_upper}
-        box = {"lower": feasible.l, "upper": feasible.u}
-        self.continuous: LinearProgram
-        if form.P is None or form.P.nnz == 0:
-            self.continuous = LinearProgram(**arrays, **box)
-        else:
-            self.continuous = QuadraticProgram(**arrays, **box, P=form.P, convex=True)
+        constraints = form.constraints | {"lower": feasible.l, "upper": feasible.u}
+        self.continuous = LinearProgram(c=form.c, c0=form.c0, **constraints)
+        if form.P is not None and form.P.nnz:
+            self.continuous = QuadraticProgram(c=form.c, c0=form.c0, **constraints, P=form.P, convex=True)
         self.feasible, self.deadline = feasible, deadline
         self.lower, self.upper = feasible.l.copy(), feasible.u.copy()
         self.models = [self._model(self.continuous)]
         if isinstance(self.continuous, QuadraticProgram):
-            self.models.append(self._model(LinearProgram(**(arrays | {"c": np.zeros_like(form.c)}), **box)))
+            self.models.append(self._model(LinearProgram(c=np.zeros_like(form.c), **constraints)))
         self.step = self._step(form)
 
     @staticmethod
     def _model(program: LinearProgram) -> _Highs:
         h = load(program)
         linear = not isinstance(program, QuadraticProgram)
-        settings = {"presolve": "off", "solver": "simplex"} if linear else {}
-        for name, value in {**settings, "threads": 1, "primal_feasibility_tolerance": 1e-9}.items():
-            h.setOptionValue(name, value)
+        if linear:
+            h.setOptionValue("presolve", "off")
+            h.setOptionValue("solver", "simplex")
+        h.setOptionValue("threads", 1)
+        h.setOptionValue("primal_feasibility_tolerance", 1e-9)
         return h
 
     @staticmethod
@@ -117,7 +116,8 @@ class Relaxation:
         if status == "kInfeasible":
             if len(self.models) > 1:
                 self._run(self.models[1])
-            _, has, ray = self.models[-1].getDualRay()
+            model: Any = self.models[-1]
+            _, has, ray = model.getDualRay()
             y = np.array(ray) if has else np.zeros(0)
             empty = has and any(contradiction(node, sign * y) is not None for sign in (1, -1))
             return Relaxed(np.inf if empty else -np.inf)

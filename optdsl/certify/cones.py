@@ -1,9 +1,10 @@
 """Nearby members of the cones of a standard form and of their duals.
 
-Each function moves a vector into the cone by a small change; what it gives is a member up to rounding, though not always
-the nearest one. Dual cones: nonnegative, second-order and semidefinite are their own; the dual of {0} is everything;
-exponential: −u exp(v/u) ≤ e w, u < 0, closed with u = 0, v, w ≥ 0; power: Π (x_i/α_i)^α_i ≥ |z| (Boyd & Vandenberghe;
-Chares, thesis, 2009).
+Each function moves a vector into the cone by a small change; what it gives is a member up to rounding, though not
+always the nearest one. Dual cones: nonnegative, second-order and semidefinite are their own; the dual of {0} is
+everything; exponential: −u exp(v/u) ≤ e w, u < 0, closed with u = 0, v, w ≥ 0; power: Π (x_i/α_i)^α_i ≥ |z|
+(Chares, "Cones and interior-point algorithms for structured convex optimization involving powers and exponentials",
+thesis, Louvain, 2009).
 """
 
 from __future__ import annotations

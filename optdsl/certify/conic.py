@@ -6,7 +6,7 @@ variable. For any z ∈ K* and any w, every feasible x of the standard form has
     c·x + ½ xᵀPx + d  ≥  d − b·z − ½ wᵀPw + r·x,   r = c + P w + Aᵀz
 
 so a solver's z is moved into K* here, and (z, w) by least squares so that r vanishes; what is left of r is charged over
-the bounds that linear rows imply, or over a stated reach. With c = 0, P = 0 and a positive value there is no feasible x.
+the bounds that linear rows imply, or over a stated reach. With c = 0, P = 0 and a positive value no x is feasible.
 """
 
 from __future__ import annotations
@@ -76,8 +76,8 @@ def _residual(standard: Standard, z: Vector, w: Vector, linear: Vector) -> tuple
 def correct(standard: Standard, z: Vector, w: Vector, linear: Vector) -> tuple[Vector, Vector]:
     """(z, w) with z ∈ K* and the residual as small as alternating between K* and least squares makes it.
 
-    Steps in z are weighed by the size of z in each cone, so that multipliers which are zero stay so; where a step leaves
-    a cone, z goes back and as far again into its interior."""
+    Steps in z are weighed by the size of z in each cone, so that multipliers which are zero stay so; where a step
+    leaves a cone, z goes back and as far again into its interior."""
     sizes = block_sizes(standard.cones)
     owner = np.repeat(np.arange(sizes.size), sizes)
     inward = interior(standard.cones)
@@ -205,6 +205,14 @@ def evaluate(form: Conic, point: dict[str, NDArray[Any]]) -> tuple[float, float]
     return sign * objective, float(np.max([worst, *violations]))
 
 
+def _whole(form: Conic, point: dict[str, NDArray[Any]]) -> bool:
+    """Every variable has as many finite numbers as it needs."""
+    return all(
+        name in point and np.size(point[name]) == variable.size and bool(np.all(np.isfinite(point[name])))
+        for name, variable in form.variables.items()
+    )
+
+
 def _violation(row: Any) -> float:
     """The largest violation of a constraint, scaled by 1 + the size of its sides."""
     import cvxpy as cp
@@ -222,7 +230,7 @@ def _violation(row: Any) -> float:
 def prove(form: Conic, answer: Answer, tol: Tolerances) -> Proof:
     proof = Proof(convex=True)
     point = answer.point
-    if point is not None and set(form.variables) <= set(point):
+    if point is not None and _whole(form, point):
         proof.objective, proof.violation = evaluate(form, point)
     elif point is not None:
         proof.objective = math.nan

@@ -17,6 +17,16 @@ from optdsl.forms.linear import LinearProgram
 SMALL = 300
 
 
+def strength(form: LinearProgram) -> float:
+    """A number λ ≥ 0 with P ⪰ λ I, proven to rounding; 0 where P is singular or large."""
+    P = getattr(form, "P", None)
+    n = form.c.size
+    if P is None or n > SMALL:
+        return 0.0
+    least = float(np.linalg.eigvalsh(P.toarray())[0])
+    return max(0.0, least - 4 * EPS * n * float(abs(P).sum(axis=0).max()))
+
+
 def convex(form: LinearProgram) -> tuple[bool, str]:
     """(convex, a note where it holds only to rounding or fails)."""
     P = getattr(form, "P", None)

@@ -2,11 +2,12 @@
 
 The bound is the one of `polyhedron` for the objective linearised at any w (Dorn's dual, Quart. Appl. Math. 18, 1960):
 
-    c·x + ½ xᵀPx  ≥  (c + P w)·x − ½ wᵀPw.
+    c·x + ½ xᵀPx  ≥  (c + P w)·x − ½ wᵀPw  (+ ½ λ ‖x − w‖²  where P ⪰ λ I, used where variables have no bounds).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +16,8 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog, lsq_linear
 from scipy.sparse.linalg import lsmr
 
-from optdsl.certify.polyhedron import EPS, Minimum, Polyhedron, magnitude
+from optdsl.certify.convexity import strength
+from optdsl.certify.polyhedron import EPS, Bowl, Minimum, Polyhedron, magnitude
 from optdsl.certify.record import Tolerances
 from optdsl.forms.answer import Answer
 from optdsl.forms.linear import LinearProgram
@@ -53,10 +55,14 @@ def reach(x: Vector) -> float:
     return REACH * (1 + float(np.abs(x).max(initial=0.0)))
 
 
-def dual_bound(form: LinearProgram, feasible: Polyhedron, y: Vector, w: Vector, span: float) -> Bounded:
-    """The bound of the module's words from multipliers y (m,) and linearisation point w (n,); P must be convex."""
+def dual_bound(
+    form: LinearProgram, feasible: Polyhedron, y: Vector, w: Vector, span: float, curvature: float = 0.0
+) -> Bounded:
+    """The bound of the module's words from multipliers y (m,), linearisation point w (n,) and λ = `curvature`; P must
+    be convex, and P ⪰ λ I."""
     P = getattr(form, "P", None)
-    minimum = feasible.minimum(form.gradient(w), y, span, gradient_size(form, w))
+    bowl = Bowl(curvature, w) if curvature > 0 else None
+    minimum = feasible.minimum(form.gradient(w), y, span, gradient_size(form, w), bowl)
     constant = form.c0
     if P is not None:
         Pw = P @ w
@@ -88,9 +94,22 @@ def correct(form: LinearProgram, feasible: Polyhedron, y: Vector, w: Vector) -> 
     return y, w
 
 
-def fit(form: LinearProgram, feasible: Polyhedron, x: Vector) -> Vector:
-    """Multipliers of a point x: least squares of g = A_Sᵀ y_S + μ over the rows S and bounds active at x, each with the
-    sign that its side asks for."""
+def blend(form: LinearProgram, feasible: Polyhedron, y: Vector, w: Vector) -> Vector:
+    """The longest multiple θ y, θ ≤ 1, whose reduced costs press on no missing bound, where 0 y presses on none: far
+    from the optimum this keeps a bound that rounding alone cannot mend."""
+    g, y = form.gradient(w), feasible.sides(y)
+    r = g - feasible.AT @ y
+    wrong = ((r < 0) & (feasible.u == np.inf)) | ((r > 0) & (feasible.l == -np.inf))
+    if not wrong.any():
+        return y
+    moved = g[wrong] - r[wrong]
+    share = np.divide(g[wrong], moved, out=np.zeros_like(moved), where=moved != 0)
+    return y * float(np.clip(share.min(), 0.0, 1.0)) * (1 - 1e-12)
+
+
+def fit(form: LinearProgram, feasible: Polyhedron, x: Vector) -> Iterator[Vector]:
+    """Multipliers of a point x from the rows S and bounds active at x: first g_F = A_{S,F}ᵀ y_S over the columns F away
+    from their bounds; then least squares of g = A_Sᵀ y_S + μ, each with the sign that its side asks for."""
     g = form.gradient(x)
     m, n = form.A.shape
     ax = form.A @ x
@@ -100,8 +119,14 @@ def fit(form: LinearProgram, feasible: Polyhedron, x: Vector) -> Vector:
     rows, columns = np.flatnonzero(at_low | at_high), np.flatnonzero(x_low | x_high)
     y = np.zeros(m)
     if not rows.size:
-        return y
-    system = sp.hstack([feasible.AT[:, rows], sp.eye_array(n, format="csc")[:, columns]])
+        yield y
+        return
+    active = sp.csc_array(feasible.AT[:, rows])
+    inside = np.flatnonzero(~(x_low | x_high))
+    free = sp.csr_array(active)[inside]
+    y[rows] = lsmr(free, g[inside], atol=1e-15, btol=1e-15, conlim=0, maxiter=2000)[0]
+    yield y.copy()
+    system = sp.hstack([active, sp.eye_array(n, format="csc")[:, columns]])
     low = np.concatenate([np.where(at_high[rows], -np.inf, 0.0), np.where(x_high[columns], -np.inf, 0.0)])
     high = np.concatenate([np.where(at_low[rows], np.inf, 0.0), np.where(x_low[columns], np.inf, 0.0)])
     if system.shape[0] * system.shape[1] <= DENSE:
@@ -109,30 +134,35 @@ def fit(form: LinearProgram, feasible: Polyhedron, x: Vector) -> Vector:
     else:
         found = lsq_linear(sp.csr_matrix(system), g, (low, high), tol=1e-12, lsmr_tol="auto", max_iter=50)
     y[rows] = found.x[: rows.size]
-    return y
+    yield y
 
 
 def best_bound(form: LinearProgram, feasible: Polyhedron, answer: Answer, x: Vector, tol: Tolerances) -> Bounded:
-    """The best of the bounds from the answer's multipliers, the corrected ones and fitted ones; it stops at the first
-    that meets the objective without a condition, and prefers those without."""
+    """The best of the bounds from the answer's multipliers and from fitted ones, each as it is, corrected and blended;
+    it stops at the first that meets the objective without a condition, and prefers those without."""
     goal = form.objective(x) - tol.gap * max(1.0, abs(form.objective(x)))
+    curvature = strength(form)
     tried: list[Bounded] = []
 
     def attempt(y: Vector, w: Vector) -> bool:
-        tried.append(dual_bound(form, feasible, y, w, reach(x)))
+        tried.append(dual_bound(form, feasible, y, w, reach(x), curvature))
         return tried[-1].value >= goal and not tried[-1].minimum.fragile
 
-    m = form.A.shape[0]
-    given = answer.dual.get("rows")
-    starts = [np.asarray(given, float)] if given is not None and np.shape(given) == (m,) else []
-    for y in starts:
+    for y in hints(form, feasible, answer, x):
         if attempt(y, x) or attempt(*correct(form, feasible, y, x)):
             return tried[-1]
-    if not any(bound.value >= goal for bound in tried):
-        y = fit(form, feasible, x)
-        if attempt(y, x) or attempt(*correct(form, feasible, y, x)):
-            return tried[-1]
+        if any(bound.value >= goal for bound in tried):
+            break
+        attempt(blend(form, feasible, y, x), x)
     return max(tried, key=lambda bound: (bound.value >= goal, bound.value))
+
+
+def hints(form: LinearProgram, feasible: Polyhedron, answer: Answer, x: Vector) -> Iterator[Vector]:
+    """Multipliers worth a try: the answer's, then fitted ones."""
+    given = answer.dual.get("rows")
+    if given is not None and np.shape(given) == feasible.L.shape:
+        yield np.asarray(given, float)
+    yield from fit(form, feasible, x)
 
 
 def contradiction(feasible: Polyhedron, y: Vector) -> Minimum | None:

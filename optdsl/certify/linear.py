@@ -16,7 +16,7 @@ from scipy.sparse.linalg import lsmr
 
 from optdsl.certify import branching
 from optdsl.certify.convexity import convex
-from optdsl.certify.duality import best_bound, contradiction, fit, gradient_size, least_violation, polyhedron
+from optdsl.certify.duality import best_bound, contradiction, gradient_size, hints, least_violation, polyhedron
 from optdsl.certify.polyhedron import Minimum, Polyhedron
 from optdsl.certify.record import Check, Proof, Tolerances
 from optdsl.forms.answer import Answer, Claim
@@ -143,7 +143,7 @@ def _emptiness(proof: Proof, form: LinearProgram, feasible: Polyhedron, answer: 
     """The answer's proof that the rows and bounds are contradictory; where it has none, one's own search, which ends
     with a proof or with a feasible point."""
     proof.reason = prove_infeasible(feasible, answer.ray.get("dual"))
-    if not proof.reason and answer.claim is Claim.INFEASIBLE:
+    if not proof.reason and answer.claim in (Claim.INFEASIBLE, Claim.UNBOUNDED):
         found = least_violation(feasible)
         if found is not None:
             x, y = found
@@ -167,7 +167,5 @@ def _bound(proof: Proof, form: LinearProgram, feasible: Polyhedron, answer: Answ
             if best.minimum.note:
                 proof.notes.append(best.minimum.note)
         return
-    given = answer.dual.get("rows")
-    y = np.asarray(given, float) if given is not None and np.shape(given) == feasible.L.shape else None
-    candidates = [fit(form, feasible, x)] if y is None or not np.all(np.isfinite(y)) else [y, fit(form, feasible, x)]
-    proof.residual = min(natural_residual(form, feasible, x, candidate) for candidate in candidates)
+    residuals = [natural_residual(form, feasible, x, feasible.sides(y)) for y in hints(form, feasible, answer, x)]
+    proof.residual = min(residuals)

@@ -48,6 +48,14 @@ class Minimum:
 
 
 @dataclass(frozen=True)
+class Bowl:
+    """½ λ ‖x − w‖² with λ = `strength`, w = `centre` (n,)."""
+
+    strength: float
+    centre: Vector
+
+
+@dataclass(frozen=True)
 class Polyhedron:
     """{x : L ≤ A x ≤ U, l ≤ x ≤ u}; A is (m, n) in rows, `AT` its transpose in rows, `absAT` = |A|ᵀ."""
 
@@ -100,10 +108,13 @@ class Polyhedron:
         """Columns whose reduced cost may press on an infinite bound."""
         return ((r < rho) & (self.u == np.inf)) | ((r > -rho) & (self.l == -np.inf))
 
-    def minimum(self, g: Vector, y: Vector, reach: float, size: Vector | None = None) -> Minimum:
+    def minimum(
+        self, g: Vector, y: Vector, reach: float, size: Vector | None = None, bowl: Bowl | None = None
+    ) -> Minimum:
         """A lower bound of g·x over the polyhedron from the multipliers y (m,). `value` is −inf where y proves nothing.
 
-        `reach` is the R of the module's words, used only for variables that no row bounds; `size` as in `reduced`."""
+        `reach` is the R of the module's words, used only for variables that no row bounds; `size` as in `reduced`.
+        With a `bowl` the bound is of g·x + ½λ‖x − w‖², whose second part stands in where bounds are missing."""
         y = self.sides(y)
         r, scale = self.reduced(g, y, size)
         rho = EPS * self._entries * scale
@@ -118,12 +129,18 @@ class Polyhedron:
         over = np.where(upper == np.inf, np.maximum(rho - r, 0.0), 0.0)
         under = np.where(lower == -np.inf, np.maximum(rho + r, 0.0), 0.0)
         open_ = np.maximum(over, under)
+        held = np.zeros(0)
+        if bowl is not None and bowl.strength > 0:
+            at = open_ > 0
+            steep = np.abs(r[at]) + rho[at]
+            held = r[at] * bowl.centre[at] - rho[at] * np.abs(bowl.centre[at]) - steep**2 / (2 * bowl.strength)
+            box, slack, open_ = np.where(at, 0.0, box), np.where(at, 0.0, slack), np.zeros_like(open_)
         if np.any(open_ > np.maximum(ROUNDING * scale, 2 * rho)):
             return Minimum(-np.inf)
         fragile = int(np.count_nonzero(open_ > 0))
         box = np.where(open_ > 0, np.where(r > 0, np.where(lower == -np.inf, 0.0, at_lower),
                                            np.where(upper == np.inf, 0.0, at_upper)), box)  # fmt: skip
-        terms = np.concatenate([rows, box])
+        terms = np.concatenate([rows, box, held])
         summing = EPS * (4 + np.log2(terms.size + 1)) * float(np.abs(terms).sum())
         value = float(terms.sum()) - summing - float(slack.sum()) - reach * float(open_.sum())
         return Minimum(value, fragile, reach) if fragile else Minimum(value)

@@ -23,9 +23,7 @@ class StopKind(Enum):
 
 
 #: A run that ended this way was cut off by a limit or by the user.
-LIMITS = frozenset(
-    {StopKind.ITERATION_LIMIT, StopKind.EVALUATION_LIMIT, StopKind.TIME_LIMIT, StopKind.INTERRUPTED}
-)
+LIMITS = frozenset({StopKind.ITERATION_LIMIT, StopKind.EVALUATION_LIMIT, StopKind.TIME_LIMIT, StopKind.INTERRUPTED})
 
 
 @dataclass(frozen=True)

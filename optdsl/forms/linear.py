@@ -63,8 +63,19 @@ class LinearProgram(Form):
             return np.broadcast_to(np.asarray(value, float), (size,)).copy()
 
         m = A.shape[0]
-        rows = {"row_lower": spread(row_lower, m), "row_upper": spread(row_upper, m)}
+        rows: dict[str, Any] = {"row_lower": spread(row_lower, m), "row_upper": spread(row_upper, m)}
         return cls(c=c, A=A, **rows, lower=spread(lower, n), upper=spread(upper, n), **more)
+
+    @property
+    def constraints(self) -> dict[str, Any]:
+        """Rows and bounds, as the keywords of another program over the same set."""
+        return {
+            "A": self.A,
+            "row_lower": self.row_lower,
+            "row_upper": self.row_upper,
+            "lower": self.lower,
+            "upper": self.upper,
+        }
 
     @cached_property
     def AT(self) -> sp.csr_array:

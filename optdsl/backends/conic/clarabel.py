@@ -1,8 +1,8 @@
 """Clarabel: a primal-dual interior-point method for cones and convex quadratics.
 
 Goulart and Chen, "Clarabel: an interior-point solver for conic programs with quadratic objectives", arXiv:2405.12762.
-Its program is min ½xᵀPx + q·x with A x + s = b, s ∈ K and P x + q + Aᵀz = 0, z ∈ K*. Linear and quadratic programs go in
-as their rows and bounds; disciplined convex programs as the standard form of `Conic`.
+Its program is min ½xᵀPx + q·x with A x + s = b, s ∈ K and P x + q + Aᵀz = 0, z ∈ K*. Linear and quadratic programs go
+in as their rows and bounds; disciplined convex programs as the standard form of `Conic`.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ def _quadratic(form: LinearProgram, options: ClarabelOptions, run: Run) -> Answe
     cones = [clarabel.ZeroConeT(sides.equal.size), clarabel.NonnegativeConeT(ordered)]
     P = getattr(form, "P", None)
     program = Program(sp.csc_array((n, n)) if P is None else P, form.c, A, b, cones)
-    found = interior_point(program, options, run)
+    found, feasible = solve(program, options, run)
     answer = Answer(found.stop, found.claim, iterations=found.iterations)
     y = sides.back(found.z, m + n)
     if found.claim is Claim.INFEASIBLE:
@@ -140,19 +140,25 @@ def _quadratic(form: LinearProgram, options: ClarabelOptions, run: Run) -> Answe
     answer.point = found.x
     if found.claim is Claim.UNBOUNDED:
         answer.ray["primal"] = found.x
-        answer.point = _feasible(program, options, run)
+        answer.point = feasible
     else:
         answer.dual = {"rows": y[:m], "bounds": y[m:]}
     answer.objective = None if answer.point is None else form.objective(answer.point)
     return answer
 
 
-def _feasible(program: Program, options: ClarabelOptions, run: Run) -> Vector | None:
-    """A point of the feasible set: the one of least length."""
+def solve(program: Program, options: ClarabelOptions, run: Run) -> tuple[Solved, Vector | None]:
+    """The program solved; where it is unbounded with the feasible point of least length, for a direction proves nothing
+    of an empty set: then what is found is that it is infeasible."""
+    found = interior_point(program, options, run)
+    if found.claim is not Claim.UNBOUNDED:
+        return found, None
     n = program.q.size
     nearest = Program(sp.eye_array(n, format="csc"), np.zeros(n), program.A, program.b, program.cones)
-    found = interior_point(nearest, options, run)
-    return found.x if found.claim is Claim.OPTIMAL else None
+    point = interior_point(nearest, options, run)
+    if point.claim is Claim.INFEASIBLE:
+        return point, None
+    return found, point.x if point.claim is Claim.OPTIMAL else None
 
 
 def _conic(form: Conic, options: ClarabelOptions, run: Run) -> Answer:
@@ -169,8 +175,7 @@ def _conic(form: Conic, options: ClarabelOptions, run: Run) -> Answer:
         *(clarabel.GenPowerConeT(list(alpha), 1) for alpha in K.powers),
     ]
     program = Program(standard.P, standard.c, standard.A, standard.b, cones)
-    found = interior_point(program, options, run)
-    feasible = _feasible(program, options, run) if found.claim is Claim.UNBOUNDED else None
+    found, feasible = solve(program, options, run)
     return conic_answer(form, found.stop, found.claim, found.x, found.z, found.iterations, feasible)
 
 

@@ -83,7 +83,8 @@ class _Splitting:
         self.solver = scs.SCS(data, K, verbose=False, max_iters=min(CHUNK, options.max_iter), **tolerances)
 
     def solve(self) -> tuple[Stop, Claim, Vector, Vector, int]:
-        iterations, start = 0, {}
+        iterations = 0
+        start: dict[str, Vector] = {}
         while True:
             result = self.solver.solve(warm_start=bool(start), **start)
             info = result["info"]
@@ -130,6 +131,9 @@ class Scs(Backend):
         stop, claim, x, z, iterations = _Splitting(standard, options, run).solve()
         feasible = None
         if claim is Claim.UNBOUNDED:
-            _, found, point, _, _ = _Splitting(standard, options, run, nearest=True).solve()
-            feasible = point if found is Claim.OPTIMAL else None
+            nearest = _Splitting(standard, options, run, nearest=True).solve()
+            if nearest[1] is Claim.INFEASIBLE:
+                stop, claim, x, z, iterations = nearest
+            elif nearest[1] is Claim.OPTIMAL:
+                feasible = nearest[2]
         return conic_answer(form, stop, claim, x, z, iterations, feasible)

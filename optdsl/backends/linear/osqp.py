@@ -1,7 +1,8 @@
 """OSQP: operator splitting for convex quadratic programs, with its solution polished.
 
-Stellato, Banjac, Goulart, Bemporad and Boyd, "OSQP: an operator splitting solver for quadratic programs", Math. Program.
-Comput. 12 (2020). OSQP's constraint is l ≤ [A; I] x ≤ u with P x + c + [A; I]ᵀ y = 0, so the form's multipliers are −y.
+Stellato, Banjac, Goulart, Bemporad and Boyd, "OSQP: an operator splitting solver for quadratic programs", Math.
+Program. Comput. 12 (2020). OSQP's constraint is l ≤ [A; I] x ≤ u with P x + c + [A; I]ᵀ y = 0, so the form's
+multipliers are −y.
 """
 
 from __future__ import annotations
@@ -113,9 +114,12 @@ class Osqp(Backend):
             answer.ray["dual"] = -np.asarray(result.prim_inf_cert)[:m]
             return answer
         if claim is Claim.UNBOUNDED:
-            answer.ray["primal"] = np.asarray(result.dual_inf_cert)
-            point = _feasible(form, options, run)
-            answer.point, answer.objective = point, None if point is None else form.objective(point)
+            nearest = Osqp().solve(_nearest(form), options, run)
+            if nearest.claim is Claim.INFEASIBLE:
+                return nearest
+            answer.ray["primal"] = np.array(result.dual_inf_cert)
+            if nearest.claim is Claim.OPTIMAL:
+                answer.point, answer.objective = nearest.point, form.objective(nearest.point)
             return answer
         bounds = np.zeros(n)
         bounds[bounded] = -np.asarray(result.y)[m:]
@@ -125,10 +129,7 @@ class Osqp(Backend):
         return answer
 
 
-def _feasible(form: LinearProgram, options: OsqpOptions, run: Run) -> np.ndarray | None:
-    """A feasible point: the one of least length, where there is one."""
+def _nearest(form: LinearProgram) -> QuadraticProgram:
+    """The program of the feasible point of least length."""
     n = form.c.size
-    sides = {"row_lower": form.row_lower, "row_upper": form.row_upper, "lower": form.lower, "upper": form.upper}
-    nearest = QuadraticProgram(c=np.zeros(n), A=form.A, **sides, P=sp.eye_array(n, format="csc"), convex=True)
-    found = Osqp().solve(nearest, options, run)
-    return found.point if found.claim is Claim.OPTIMAL else None
+    return QuadraticProgram(c=np.zeros(n), **form.constraints, P=sp.eye_array(n, format="csc"), convex=True)
