@@ -50,7 +50,7 @@ test-all: lint
 	$(ONE_THREAD) $(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal --durations 20
 
 bench: setup
-	$(BIN)/python -m benchmarks
+	@for file in $(wildcard benchmarks/[!_]*.py); do echo "== $$file"; $(BIN)/python $$file || exit 1; done
 
 clean:
 	rm -rf $(VENV) build dist out *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
