@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -127,6 +127,9 @@ class Declarations:
         parents = self._parents(s.within)
         if len(parents) != len(columns):
             raise OptError(wrong_arguments(s.within.span, s.name.id, f"has {len(columns)} columns for {len(parents)} sets"))
+        for parent in dict.fromkeys(p for p in parents if p in self.scope.open_sets):
+            labels = [str(x) for p, c in zip(parents, columns, strict=True) if p == parent for x in c]
+            self._fix_set(parent, tuple(dict.fromkeys(labels)))
         positions = tuple(self._positions(p, c, s.span) for p, c in zip(parents, columns, strict=True))
         sizes = tuple(self.scope.sets[p].size for p in parents)
         found = TupleSet(s.name.id, tuple(parents), positions, sizes, s.span)
@@ -159,8 +162,6 @@ class Declarations:
                 raise OptError(wrong_arguments(span, set_name, f"has no member {bad}"))
             return at
         assert isinstance(s, LabelSet)
-        if set_name in self.scope.open_sets:
-            s = self._fix_set(set_name, tuple(dict.fromkeys(str(x) for x in column)))
         unique, inverse = np.unique(np.asarray(column, dtype=str), return_inverse=True)
         at = np.array([s.position.get(str(u), -1) for u in unique], dtype=np.int64)
         if (at < 0).any():
@@ -169,7 +170,7 @@ class Declarations:
         return at[inverse]
 
     def _fix_set(self, name: str, labels: tuple[str, ...]) -> LabelSet:
-        """The first table that uses an open set gives it its labels; tuple sets may give it more than one column."""
+        """The first table that uses an open set gives it its labels (all its columns over that set)."""
         fixed = LabelSet(name, labels, self.scope.open_sets.pop(name))
         self.scope.sets[name] = fixed
         return fixed
@@ -497,7 +498,3 @@ def _textual(node: ast.ListLit) -> bool:
 def _kind_of(loaded: Any) -> str:
     dtype = np.asarray(loaded.values.data if sp.issparse(loaded.values) else loaded.values).dtype
     return {"b": "bool", "i": "int", "u": "int", "c": "complex"}.get(dtype.kind, "real")
-
-
-def shapes_of(data: Mapping[str, DataValue]) -> dict[str, Shape]:
-    return {name: tuple(d.values.shape) for name, d in data.items()}

@@ -7,9 +7,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import scipy.sparse as sp
-
 from optdsl.data.access import Access
 from optdsl.elaborate.declarations import Declarations
 from optdsl.elaborate.expressions import Expressions, Local
@@ -17,7 +14,7 @@ from optdsl.elaborate.rows import Rows
 from optdsl.elaborate.scope import Broken, Scope
 from optdsl.elaborate.structure import Structure
 from optdsl.ir.build import show_shape
-from optdsl.ir.problem import Feature, Objective, Problem, Stage
+from optdsl.ir.problem import Feature, Objective, Problem
 from optdsl.syntax import ast
 from optdsl.syntax.diagnostics import Collector, OptError
 from optdsl.syntax.diagnostics.structure import import_cycle, not_importable, objective_not_scalar, two_objectives
@@ -157,7 +154,7 @@ class Elaborator:
         file = parse(Source(s.path, text))
         self._imports.append(path)
         outer = self.declarations.access
-        self.declarations.access = replace(outer, folder=path.parent)
+        self.declarations.access = replace(outer, folder=path.parent, root=outer.root or outer.folder)
         try:
             for statement in file.statements:
                 if not isinstance(statement, IMPORTABLE):
@@ -186,19 +183,3 @@ def _declared(statement: ast.Stmt) -> Sequence[str]:
         return [n.id for n in statement.names]
     name = getattr(statement, "name", None)
     return [name.id] if isinstance(name, ast.Name) else []
-
-
-def sha256_of(values: Any) -> str:
-    """Hash of an array's bytes, dtype and shape; of the triplets of a sparse one."""
-    import hashlib
-
-    h = hashlib.sha256()
-    parts = [values.indptr, values.indices, values.data] if sp.issparse(values) else [np.ascontiguousarray(values)]
-    for p in parts:
-        h.update(str((p.dtype.str, p.shape)).encode())
-        h.update(p.tobytes())
-    return h.hexdigest()
-
-
-def stages_of(problem: Problem) -> list[Stage]:
-    return problem.stages

@@ -1,0 +1,1 @@
+"""Values from outside: readers by format, and binding to declared shapes."""
