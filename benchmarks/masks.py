@@ -1,6 +1,6 @@
 """Transposable masks against their peers: time for a whole layer, and relative error by method and pattern.
 
-    python benchmarks/masks.py            # 4096 × 4096, 16:32; about two minutes on two cores
+    python benchmarks/masks.py            # 4096 × 4096, 16:32; about five minutes on two cores
     python benchmarks/masks.py --side 1024
 
 Every method works on the same scores in the same process, on all cores that it may use, after one call on a small
@@ -51,9 +51,13 @@ METHODS: list[tuple[str, Backend, dict[str, Any]]] = [
 
 
 def solve(backend: Backend, form: Mask, options: dict[str, Any]) -> tuple[Answer, float]:
-    begin = time.perf_counter()
-    answer = backend.solve(form, backend.Options(**options), Run())
-    return answer, time.perf_counter() - begin
+    """The answer, and seconds: the median of three where one takes less than two."""
+    times: list[float] = []
+    while not times or (times[0] < 2 and len(times) < 3):
+        begin = time.perf_counter()
+        answer = backend.solve(form, backend.Options(**options), Run())
+        times.append(time.perf_counter() - begin)
+    return answer, float(np.median(times))
 
 
 def linear_programs(scores: NDArray[Any], N: int, M: int, sample: int) -> float:
@@ -91,7 +95,7 @@ def whole_layer(side: int, N: int, M: int) -> None:
     each = linear_programs(scores, N, M, 64)
     seconds = each * form.blocks
     name = f"HiGHS by SciPy ({1000 * each:.1f} ms a block)"
-    print(f"{name:<36}{seconds:>9.0f}*{seconds / base:>9.0f}{'':>15}", "      * from 64 blocks, one thread")
+    print(f"{name:<36}{seconds:>9.0f}*{seconds / base:>9.0f}{'':>15}", "     * from 64 blocks, one thread")
 
 
 def relative_errors(patterns: list[tuple[int, int]], count: int) -> None:

@@ -143,7 +143,7 @@ def _descend(W: Floats, value: Floats, pattern: NM) -> Floats:
     """The least D found by coordinate descent: for fixed v, u_i between the N-th and (N+1)-th largest of W_i· − v.
 
     Ends when a round closes less than a hundredth of what is left between the bounds and `value`, the scores kept
-    (−inf where there is no mask: when a round gains less than a millionth).
+    (−inf where there is no mask: when a round gains less than a millionth of the bound).
     """
     N, M = pattern.N, pattern.M
     floor = -np.inf if pattern.exactly else 0.0
@@ -164,10 +164,8 @@ def _descend(W: Floats, value: Floats, pattern: NM) -> Floats:
             u = minimiser(W - v[:, None, :])
         v = minimiser((W - u[:, :, None]).swapaxes(1, 2))
         before, best = best, np.minimum(best, _dual(W, u, v, pattern))
-        gain = float(np.sum(before - best))
-        if gain <= 1e-6 * float(np.abs(best).sum()) and not np.isfinite(value).all():
-            break
-        if gain <= 1e-2 * float(np.sum(best - value)):
+        left = best - value if np.isfinite(value).all() else 1e-4 * np.abs(best)
+        if float(np.sum(before - best)) <= 1e-2 * float(np.sum(left)):
             break
     return best
 

@@ -79,7 +79,7 @@ def test_a_bound_is_found_without_potentials(exactly: bool, rng: np.random.Gener
     assert bare.objective is not None and bare.bound is not None
     assert 0 <= bare.objective - bare.bound <= 2e-3 * abs(bare.objective)
     alone = prove(form, replace(answer, point=None, dual={}), Tolerances())
-    assert alone.bound == pytest.approx(bare.bound, rel=1e-12)
+    assert alone.bound == pytest.approx(bare.bound, rel=1e-4)
 
 
 def test_lies_are_never_optimal(rng: np.random.Generator) -> None:

