@@ -64,7 +64,7 @@ class Polyhedron:
     absAT: sp.csr_array
     L: Vector
     U: Vector
-    l: Vector  # noqa: E741
+    l: Vector
     u: Vector
 
     @classmethod

@@ -6,7 +6,7 @@
 
 `Answer.dual` holds `cone`, the multiplier z ∈ K* of its rows; `standard`, its x, at which the quadratic is linearised;
 and the constraints' own duals by key. `Answer.ray` holds `dual` (z ∈ K* with Aᵀz = 0, b·z < 0), or `primal` (x with
-−A x ∈ K, P x = 0, c·x < 0) and the same direction of each variable under the variable's name.
+−A x ∈ K, P x = 0, c·x < 0) and the same direction of each variable under `direction of NAME`.
 """
 
 from __future__ import annotations

@@ -138,7 +138,9 @@ def _back(original: Problem, maximise: bool, answer: Answer) -> Solution:
             flip = 1.0 if c.relation in (">=", ">>") else -1.0
             duals[c.key] = sign * flip * np.asarray(answer.dual[c.key], dtype=float).ravel()
     direction = None
-    ray = answer.ray.get("primal")
-    if isinstance(ray, dict):
-        direction = {name: np.asarray(ray[name], dtype=float).reshape(v.shape) for name, v in original.variables.items()}
+    if "primal" in answer.ray:
+        direction = {
+            name: np.asarray(answer.ray[f"direction of {name}"], dtype=float).reshape(v.shape)
+            for name, v in original.variables.items()
+        }
     return Solution(values, duals, direction)

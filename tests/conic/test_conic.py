@@ -136,7 +136,7 @@ def test_infeasible_and_unbounded(backend: Any, options: Any) -> None:
     endless = conic(cp.Minimize(x[0] - x[2]), [cp.norm(x[:2]) <= x[2] + 1])
     answer = backend().solve(endless, options(), Run())
     assert certify(endless, answer).verdict.kind is VerdictKind.UNBOUNDED
-    d = answer.ray["x"]
+    d = answer.ray["direction of x"]
     assert np.linalg.norm(d[:2]) <= d[2] + 1e-6 and d[0] - d[2] < 0
 
 

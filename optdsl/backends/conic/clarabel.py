@@ -190,7 +190,7 @@ def conic_answer(
         return answer
     if claim is Claim.UNBOUNDED:
         directions, _ = form.named(x)
-        answer.ray = {"primal": x, **directions}
+        answer.ray = {"primal": x} | {f"direction of {name}": part for name, part in directions.items()}
         if feasible is None:
             return answer
         x = feasible
