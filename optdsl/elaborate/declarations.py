@@ -45,8 +45,9 @@ from optdsl.syntax.source import Span
 if TYPE_CHECKING:
     from optdsl.elaborate.statements import Inputs
 
-#: Sizes that stand in for those of data not given yet; distinct, so that shapes are told apart.
-STAND_INS = (1009, 1013, 1019, 1021, 1031, 1033, 1039, 1049, 1051, 1061, 1063, 1069, 1087, 1091, 1093, 1097)
+#: Sizes that stand in for those of data not given yet: distinct, so that shapes are told apart, and divisible by the
+#: block lengths of common patterns.
+STAND_INS = tuple(6720 * p for p in (1, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47))
 
 
 class Declarations:
@@ -267,7 +268,7 @@ class Declarations:
         for axis in self.axes(s.type.dims):  # type: ignore[union-attr]
             size = axis.size
             if size is None:
-                size = STAND_INS[self._stand_ins % len(STAND_INS)] + self._stand_ins // len(STAND_INS) * 10000
+                size = STAND_INS[self._stand_ins % len(STAND_INS)] * (1 + self._stand_ins // len(STAND_INS))
                 self._stand_ins += 1
                 if axis.labels is None and axis.name is not None:
                     self._fix_size(axis.name, size, s.span)
