@@ -67,6 +67,7 @@ class Elaborator:
             stages=self.structure.stages,
             missing=self.scope.missing,
             size_names=dict(self.scope.sizes),
+            lets=dict(self.scope.lets),
         )
 
     def _guarded(self, statement: ast.Stmt) -> None:

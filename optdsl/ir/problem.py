@@ -207,6 +207,7 @@ class Problem:
     stages: list[Stage] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
     size_names: dict[str, int] = field(default_factory=dict)
+    lets: dict[str, Expr] = field(default_factory=dict)
 
     def labels(self, axes: Axes, shape: Shape) -> list[list[Any] | None]:
         """The labels along each axis, None where there are none."""

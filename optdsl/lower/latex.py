@@ -63,6 +63,8 @@ class Latex:
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
+        self._named = {id(e): n for n, e in problem.lets.items() if e.children}
+        self.used: list[str] = []
 
     def __call__(self, e: Expr) -> str:
         return self._write(e)[0]
@@ -72,6 +74,14 @@ class Latex:
         return text if own >= strength else rf"\left({text}\right)"
 
     def _write(self, e: Expr) -> tuple[str, int]:
+        if id(e) in self._named:
+            known = self._named[id(e)]
+            if known not in self.used:
+                self.used.append(known)
+            return name(known), ATOM
+        return self._plain(e)
+
+    def _plain(self, e: Expr) -> tuple[str, int]:
         match e:
             case Const():
                 return self._constant(e)
@@ -228,6 +238,16 @@ class Latex:
             lines.append(f"{lead} & {self.constraint(c)}{tag}")
             lead = ""
         lines += [f"{lead if k == 0 else ''} & {self.variable(v)}" for k, v in enumerate(self.problem.variables.values())]
+        return lines + self._where()
+
+    def _where(self) -> list[str]:
+        """What the named expressions that were used stand for, and those inside them."""
+        lines, done = [], 0
+        while done < len(self.used):
+            known = self.used[done]
+            lead = r"\text{where} \quad" if done == 0 else ""
+            lines.append(f"{lead} & {name(known)} = {self._plain(self.problem.lets[known])[0]}")
+            done += 1
         return lines
 
 
