@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from pydantic import BaseModel
 
 from optdsl.backends.base import Backend
 from optdsl.certify.record import Certificate, Tolerances
-from optdsl.forms.answer import Answer, Claim, Solution, Stop, StopKind
+from optdsl.forms.answer import Answer, Claim, Stop, StopKind
 from optdsl.forms.base import Form
 from optdsl.ir.problem import Problem
 from optdsl.report import model
 from optdsl.report.environment import environment, package_version, version
-from optdsl.report.rows import MeasuredRows, constraint_names, measure, summarise
+from optdsl.report.rows import constraint_names, measured, summarise
 from optdsl.report.values import Values, plain_data
-from optdsl.run.run import Event, Run
+from optdsl.run.run import Event
+from optdsl.solve import Outcome
 
 
 @dataclass(frozen=True)
@@ -31,82 +33,72 @@ class Origin:
     text: str | None = None
 
 
-@dataclass(frozen=True)
-class Choice:
-    """What the dispatcher did: the backend taken, the rule in words, and every refusal with its reason."""
-
-    backend: Backend
-    form: Form
-    options: Mapping[str, Any]
-    reason: str = ""
-    refused: Sequence[tuple[str, str]] = ()
-
-
-@dataclass(frozen=True)
-class Outcome:
-    answer: Answer
-    solution: Solution
-    certificate: Certificate
-    tolerances: Tolerances
-    seconds: Mapping[str, float] = field(default_factory=dict)
-
-
 def assemble(
-    problem: Problem,
-    origin: Origin,
-    choice: Choice,
     outcome: Outcome,
-    run: Run,
+    origin: Origin,
     *,
+    parse_seconds: float = 0.0,
     facts: Sequence[tuple[str, Any, Sequence[str]]] = (),
     request: model.Request | None = None,
     item: str | None = None,
 ) -> model.Report:
     """The report of one solve. `facts` are (name, value, reasons); `item` names the item of a `foreach`."""
-    answer, solution, certificate = outcome.answer, outcome.solution, outcome.certificate
-    backend = choice.backend
-    names = constraint_names(problem)
-    measured: list[MeasuredRows] = []
-    if solution.values and set(problem.variables) <= set(solution.values):
-        measured = measure(problem, solution.values, solution.duals)
-    families, rows = summarise(measured, outcome.tolerances.feasibility)
+    problem, answer, certificate = outcome.problem, outcome.answer, outcome.certificate
+    backend, form, t = outcome.chosen.backend, outcome.chosen.form, outcome.tolerances
+    rows = [] if outcome.point is None else measured(problem, outcome.point, outcome.solution.duals)
+    families, listed = summarise(rows, t.feasibility)
     return model.Report(
-        problem=_problem(problem, origin, choice.form, item),
-        request=request or model.Request(),  # type: ignore[call-arg]
+        problem=_problem(problem, origin, form, item),
+        request=request or model.Request(),
         data=data_records(problem),
         facts=[model.Fact(name=n, value=plain_data(v), reasons=list(why)) for n, v, why in facts],
         dispatch=model.Dispatch(
             chosen=backend.name,
-            form=type(choice.form).__name__,
-            reason=choice.reason,
-            refused=[model.Refusal(backend=name, reason=why) for name, why in choice.refused],
+            form=type(form).__name__,
+            reason=outcome.chosen.rule,
+            refused=[model.Refusal(backend=name, reason=why) for name, why in outcome.dispatch.refused],
         ),
-        backend=_backend(backend, choice.options),
-        goal=None if problem.goal is None else model.Goal(measure=problem.goal.measure, value=problem.goal.value),  # type: ignore[arg-type]
+        backend=_backend(backend, outcome.options),
+        goal=_goal(problem),
         tolerances=model.TolerancesRecord(
-            feasibility=outcome.tolerances.feasibility,
-            gap=outcome.tolerances.gap,
-            stationarity=outcome.tolerances.stationarity,
-            integrality=outcome.tolerances.integrality,
+            feasibility=t.feasibility, gap=t.gap, stationarity=t.stationarity, integrality=t.integrality
         ),
         stop=model.StopRecord(kind=answer.stop.kind.value, message=answer.stop.message),
         verdict=_verdict(certificate),
         objective=certificate.objective,
         bound=certificate.bound,
-        solution=_values(problem, solution.values),
-        duals={names.get(key, key): Values.of(dual) for key, dual in solution.duals.items()},
+        solution=_values(problem, outcome.solution.values),
+        duals=_duals(problem, outcome.solution.duals),
         families=families,
-        constraints=rows,
+        constraints=listed,
         checks=_checks(certificate),
         notes=list(certificate.notes),
         iterations=answer.iterations,
         counts=dict(answer.counts),
-        trace=[_event(e) for e in run.trace],
-        seconds=model.Seconds(**outcome.seconds),
-        seed=run.seed,
+        trace=[_event(e) for e in outcome.run.trace],
+        seconds=model.Seconds(parse=parse_seconds, **outcome.seconds),
+        seed=outcome.run.seed,
         environment=environment([backend.package] if backend.package else []),
-        answer=pack_answer(answer, type(choice.form).__name__),
+        answer=pack_answer(answer, type(form).__name__),
     )
+
+
+def tolerances_of(report: model.Report) -> Tolerances:
+    """What a report's certificate was held to."""
+    t = report.tolerances
+    return Tolerances(t.feasibility, t.gap, t.stationarity, t.integrality)
+
+
+def _goal(problem: Problem) -> model.Goal | None:
+    if problem.goal is None:
+        return None
+    return model.Goal.model_validate({"measure": problem.goal.measure, "value": problem.goal.value})
+
+
+def _duals(problem: Problem, duals: Mapping[str, Any]) -> dict[str, Values]:
+    """By the names that people know the constraints by."""
+    names = constraint_names(problem)
+    return {names.get(key, key): Values.of(dual) for key, dual in duals.items()}
 
 
 def _problem(problem: Problem, origin: Origin, form: Form, item: str | None) -> model.ProblemRecord:
@@ -138,12 +130,12 @@ def data_records(problem: Problem) -> list[model.DataRecord]:
     ]
 
 
-def _backend(backend: Backend, options: Mapping[str, Any]) -> model.BackendRecord:
+def _backend(backend: Backend, options: BaseModel) -> model.BackendRecord:
     paper = backend.paper
     return model.BackendRecord(
         name=backend.name,
         version=package_version(backend.package) if backend.package else version(),
-        options=plain_data(options),
+        options=plain_data(options.model_dump()),
         paper=None if paper is None else model.PaperRecord(title=paper.title, reference=paper.reference),
     )
 
@@ -173,7 +165,9 @@ def _values(problem: Problem, values: Mapping[str, Any]) -> dict[str, Values]:
 def _event(e: Event) -> model.TraceEvent:
     objective = None if e.objective is None else float(e.objective)
     residuals = {k: float(v) for k, v in e.residuals.items()}
-    return model.TraceEvent(iteration=e.iteration, seconds=round(e.seconds, 6), objective=objective, residuals=residuals)
+    return model.TraceEvent(
+        iteration=e.iteration, seconds=round(e.seconds, 6), objective=objective, residuals=residuals
+    )
 
 
 def pack_answer(answer: Answer, form: str) -> model.AnswerRecord:

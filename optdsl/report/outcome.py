@@ -98,7 +98,9 @@ def _headline(report: Report) -> str:
 def _measured(v: VerdictRecord) -> str:
     if v.value is None:
         return ""
-    what = {"optimal": "relative gap", "stationary": "scaled residual", "feasible": "largest violation"}.get(v.kind, "measured")
+    what = {"optimal": "relative gap", "stationary": "scaled residual", "feasible": "largest violation"}.get(
+        v.kind, "measured"
+    )
     held = f", held to {v.tolerance:.3g}" if v.tolerance is not None else ""
     # a gap below the rounding of the objective itself is no information
     shown = "at the level of rounding" if v.kind == "optimal" and abs(v.value) < 1e-15 else f"{v.value:.3g}"

@@ -88,7 +88,10 @@ def from_json(text: str, name: str) -> Report:
         first = error.errors(include_url=False)[0]
         where = ".".join(str(part) for part in first["loc"])
         if where == "schema":
-            why, hint = f"its schema is {first['input']!r}, this optdsl reads {SCHEMA!r}", "install the optdsl that wrote it"
+            why, hint = (
+                f"its schema is {first['input']!r}, this optdsl reads {SCHEMA!r}",
+                "install the optdsl that wrote it",
+            )
             raise OptError(not_a_report(name, why, hint)) from None
         raise OptError(not_a_report(name, f"{where + ': ' if where else ''}{first['msg']}")) from None
 

@@ -36,7 +36,9 @@ def as_text(report: Report, width: int = 100) -> str:
 def screen(report: Report) -> RenderableType:
     """The report as one renderable."""
     v, words = views.view(report), in_words(report)
-    verdict = Text.assemble((f"{MARKS[words.tone]} {words.headline}", COLOURS[words.tone]), "   ", (v.objective, "bold"))
+    verdict = Text.assemble(
+        (f"{MARKS[words.tone]} {words.headline}", COLOURS[words.tone]), "   ", (v.objective, "bold")
+    )
     parts: list[RenderableType] = [
         Text(v.title, style="bold"),
         Text(v.subtitle, style="dim"),
@@ -57,7 +59,9 @@ def grid(table: Table) -> RenderableType:
     if table.header:
         out = Grid(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="dim")
         for k, head in enumerate([table.title, *table.header[1:]]):
-            out.add_column(Text(head, style="bold" if k == 0 else ""), justify="left" if k == 0 else "right", overflow="fold")
+            out.add_column(
+                Text(head, style="bold" if k == 0 else ""), justify="left" if k == 0 else "right", overflow="fold"
+            )
     else:
         out = Grid.grid(padding=(0, 2))
         if table.title:
@@ -78,7 +82,11 @@ def findings(found: Sequence[Finding]) -> RenderableType:
     """What a verification found: one line a finding, then one that sums up."""
     out = Grid.grid(padding=(0, 2))
     for f in found:
-        out.add_row(Text("✓" if f.holds else "✗", style="green" if f.holds else "bold red"), Text(visible(f.name)), Text(visible(f.found)))
+        out.add_row(
+            Text("✓" if f.holds else "✗", style="green" if f.holds else "bold red"),
+            Text(visible(f.name)),
+            Text(visible(f.found)),
+        )
     failed = sum(not f.holds for f in found)
     if failed:
         last = Text(f"✗ Not verified: {failed} of {len(found)} findings do not hold", style="bold red")

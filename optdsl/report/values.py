@@ -110,7 +110,9 @@ class Values(Record):
             else:
                 found = np.array(_finite_or_words(self.values), dtype=self.dtype)
             if list(found.shape) != self.shape:
-                raise OptError(altered_file(self.file.name if self.file else "report", "an array's shape is not the stated one"))
+                raise OptError(
+                    altered_file(self.file.name if self.file else "report", "an array's shape is not the stated one")
+                )
             self._array = found.astype(self.dtype, copy=False)
         return self._array
 

@@ -17,12 +17,17 @@ from typing import Any, Protocol
 import numpy as np
 
 from optdsl.certify.record import Certificate
+from optdsl.dispatch.registry import matchers
 from optdsl.forms.answer import Solution
+from optdsl.forms.base import Form
+from optdsl.ir.problem import Problem
+from optdsl.report.assemble import data_records, tolerances_of, unpack_answer
 from optdsl.report.model import DataRecord, Report
-from optdsl.report.rows import MeasuredRows, summarise
+from optdsl.report.rows import MeasuredRows, constraint_names, measured, summarise
 from optdsl.report.store import seal
+from optdsl.solve import certify
 from optdsl.syntax.diagnostics import OptError
-from optdsl.syntax.diagnostics.run import needs_value, unreadable_file
+from optdsl.syntax.diagnostics.run import form_gone, needs_value, unreadable_file
 
 #: Recomputed numbers may differ by the rounding of another machine's libraries: an objective in its last digits, a
 #: residual or a gap, which is a difference of large numbers, in more of them.
@@ -50,11 +55,11 @@ class Recomputed:
     certificate: Certificate
 
 
-class Verifiable(Protocol):
-    """What verification needs of a loaded problem: to bind the data that the report's request names (with `data` for
-    what was given in memory), and to prove the report's answer again."""
+class Loaded(Protocol):
+    """What verification needs of a loaded problem: the instance that a report (or one part of it) was solved as, with
+    the data and params that its request names, and `data` for what was given in memory."""
 
-    def recompute(self, report: Report, data: Mapping[str, Any]) -> Recomputed: ...
+    def instance_of(self, report: Report, data: Mapping[str, Any]) -> Problem: ...
 
 
 def verify(path: str | Path, data: Mapping[str, Any] | None = None) -> list[Finding]:
@@ -75,14 +80,36 @@ def verify(path: str | Path, data: Mapping[str, Any] | None = None) -> list[Find
     findings = [_sealed(path, report), _digest("problem", text, report.problem.sha256)]
     paths = [folder / p for p in report.request.allow_paths]
     if report.problem.file is not None:
-        problem: Verifiable = api.load(
+        problem: Loaded = api.load(
             folder / report.problem.file, allow_python=report.request.allow_python, allow_paths=paths
         )
     else:
         problem = api.parse(text.decode(), folder=folder)
     for part in report.parts or [report]:
-        findings += compare(part, problem.recompute(part, given))
+        findings += compare(part, recompute(problem.instance_of(part, given), part))
     return findings
+
+
+def recompute(problem: Problem, report: Report) -> Recomputed:
+    """The proof again, from the instance and the answer that the report keeps; no backend takes part."""
+    form = _form(problem, report.dispatch.form)
+    if form is None:
+        raise OptError(form_gone(report.dispatch.form))
+    certificate, solution, point = certify(problem, form, unpack_answer(report), tolerances_of(report))
+    rows = [] if point is None else measured(problem, point, solution.duals)
+    names = constraint_names(problem)
+    named = Solution(solution.values, {names.get(k, k): d for k, d in solution.duals.items()}, solution.direction)
+    return Recomputed(data_records(problem), named, rows, certificate)
+
+
+def _form(problem: Problem, name: str) -> Form | None:
+    """The form of that name which the problem has, if it has it."""
+    for matcher in matchers():
+        if any(f.__name__ == name for f in matcher.forms):
+            for found in matcher.match(problem):
+                if isinstance(found, Form) and type(found).__name__ == name:
+                    return found
+    return None
 
 
 def _problem_text(report: Report, folder: Path) -> bytes:
@@ -97,12 +124,16 @@ def _problem_text(report: Report, folder: Path) -> bytes:
 
 def _sealed(path: str | Path, report: Report) -> Finding:
     same = seal(Path(path).read_text(encoding="utf-8")) == report.seal
-    return Finding("report", same, "the file is as it was written" if same else "the file was edited after it was written")
+    return Finding(
+        "report", same, "the file is as it was written" if same else "the file was edited after it was written"
+    )
 
 
 def _digest(name: str, content: bytes, stated: str) -> Finding:
     same = hashlib.sha256(content).hexdigest() == stated
-    return Finding(name, same, "the file is the one that was solved" if same else "the file is not the one that was solved")
+    return Finding(
+        name, same, "the file is the one that was solved" if same else "the file is not the one that was solved"
+    )
 
 
 def compare(report: Report, again: Recomputed) -> list[Finding]:
@@ -140,7 +171,9 @@ def _solution_findings(report: Report, solution: Solution) -> list[Finding]:
             else:
                 a, b = stated[name].array(report.folder), np.asarray(found[name])
                 holds = a.shape == b.shape and bool(np.allclose(a, b, rtol=ROUNDING, atol=ROUNDING, equal_nan=True))
-            out.append(Finding(f"{kind} {name}", holds, "what the proof is about" if holds else "not what the answer gives"))
+            out.append(
+                Finding(f"{kind} {name}", holds, "what the proof is about" if holds else "not what the answer gives")
+            )
     return out
 
 
@@ -165,7 +198,9 @@ def _proof_findings(report: Report, certificate: Certificate) -> list[Finding]:
     out = []
     verdict = certificate.verdict
     same = verdict.kind.value == report.verdict.kind and _close(verdict.value, report.verdict.value)
-    out.append(Finding("verdict", same, verdict.kind.value if same else f"it is {verdict.kind.value}: {verdict.reason}"))
+    out.append(
+        Finding("verdict", same, verdict.kind.value if same else f"it is {verdict.kind.value}: {verdict.reason}")
+    )
     for name, stated, found in (
         ("objective", report.objective, certificate.objective),
         ("bound", report.bound, certificate.bound),

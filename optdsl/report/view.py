@@ -185,7 +185,9 @@ def _constraints(report: Report, rows: int) -> Table | None:
         shown.append([*cells, number(row.dual)] if with_dual else cells)
     total = sum(f.rows for f in report.families)
     violated = sum(f.violated for f in report.families)
-    more = "; ".join(x for x in (_left_out(total - len(chosen), "row"), f"{violated:,} violated" if violated else "") if x)
+    more = "; ".join(
+        x for x in (_left_out(total - len(chosen), "row"), f"{violated:,} violated" if violated else "") if x
+    )
     return Table("constraints", header, shown, more)
 
 
@@ -208,7 +210,10 @@ def _checks(report: Report) -> Table | None:
 def _parts(report: Report, rows: int) -> Table | None:
     if not report.parts:
         return None
-    shown = [[visible(p.problem.item or p.problem.title), p.verdict.kind, number(p.objective, 8)] for p in report.parts[:rows]]
+    shown = [
+        [visible(p.problem.item or p.problem.title), p.verdict.kind, number(p.objective, 8)]
+        for p in report.parts[:rows]
+    ]
     return Table("items", ["", "verdict", "objective"], shown, _left_out(len(report.parts) - rows, "item"))
 
 

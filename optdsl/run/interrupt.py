@@ -19,22 +19,38 @@ from optdsl.run.run import Run
 _SHOW_CURSOR = b"\x1b[?25h\n"
 
 
+class Watch:
+    """Told which run goes on; before there is one, Ctrl-C is an ordinary KeyboardInterrupt."""
+
+    def __init__(self) -> None:
+        self.run: Run | None = None
+
+    def __call__(self, run: Run) -> None:
+        self.run = run
+
+    def noted(self, number: int, frame: FrameType | None) -> None:
+        """Python's own handler; the watching thread does the work once there is a run."""
+        if self.run is None:
+            raise KeyboardInterrupt
+
+
 @contextmanager
-def interruptible(run: Run) -> Iterator[None]:
-    """While it is open, Ctrl-C interrupts `run`. Off the main thread, or where the caller handles Ctrl-C in a way of
-    its own, nothing changes."""
+def ctrl_c_interrupts() -> Iterator[Watch]:
+    """While it is open, Ctrl-C interrupts the run that the yielded watch was told of. Off the main thread, or where the
+    caller handles Ctrl-C in a way of its own, nothing changes."""
+    watch = Watch()
     ours = threading.current_thread() is threading.main_thread()
     if not ours or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        yield
+        yield watch
         return
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
-    watcher = threading.Thread(target=_watch, args=(reading, run), daemon=True, name="interrupt")
+    watcher = threading.Thread(target=_follow, args=(reading, watch), daemon=True, name="interrupt")
     old_pipe = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
-    signal.signal(signal.SIGINT, _noted)
+    signal.signal(signal.SIGINT, watch.noted)
     watcher.start()
     try:
-        yield
+        yield watch
     finally:
         signal.signal(signal.SIGINT, signal.default_int_handler)
         signal.set_wakeup_fd(old_pipe)
@@ -43,15 +59,12 @@ def interruptible(run: Run) -> Iterator[None]:
         os.close(reading)
 
 
-def _noted(number: int, frame: FrameType | None) -> None:
-    """The watching thread does the work."""
-
-
-def _watch(reading: int, run: Run) -> None:
+def _follow(reading: int, watch: Watch) -> None:
     """Until the pipe is closed."""
     while numbers := os.read(reading, 64):
         for number in numbers:
-            if number != signal.SIGINT:
+            run = watch.run
+            if number != signal.SIGINT or run is None:
                 continue
             if run.interrupted:
                 if sys.stderr.isatty():

@@ -76,7 +76,9 @@ class Progress:
         if self.time_limit is None or not math.isfinite(self.time_limit):
             row.add_row(line)
         else:
-            row.add_row(ProgressBar(total=self.time_limit, completed=min(seconds, self.time_limit), width=BAR_WIDTH), line)
+            row.add_row(
+                ProgressBar(total=self.time_limit, completed=min(seconds, self.time_limit), width=BAR_WIDTH), line
+            )
         return row
 
 

@@ -231,4 +231,3 @@ def _yaml(path: Path) -> tuple[dict[Any, Any], dict[Any, int]]:
             raise OptError(bad_yaml(str(path), key.start_mark.line + 1, f"`{key.value}` is set twice"))
         lines[key.value] = key.start_mark.line + 1
     return content, lines
-

@@ -30,7 +30,9 @@ def bad_assignment(option: str, text: str, form: str) -> Diagnostic:
 @mistake("E603", "method on the command line")
 def bad_method(text: str, why: str) -> Diagnostic:
     """`--with` names a backend, with options in parentheses where there are any: `--with "aradmm(tol=1e-6)"`."""
-    return Diagnostic("E603", f"`{text}` names no method: {why}", help='write `--with NAME` or `--with "NAME(key=value)"`')
+    return Diagnostic(
+        "E603", f"`{text}` names no method: {why}", help='write `--with NAME` or `--with "NAME(key=value)"`'
+    )
 
 
 @mistake("E604", "file cannot be read")
@@ -58,7 +60,10 @@ def unknown_setting(path: str, key: str, line: int | None, known: Iterable[str])
     known = list(known)
     close = _did_you_mean(key, known)
     return Diagnostic(
-        "E607", f"`{key}` is no setting of a run file", Cell(path, line), help=close or f"the settings are {', '.join(known)}"
+        "E607",
+        f"`{key}` is no setting of a run file",
+        Cell(path, line),
+        help=close or f"the settings are {', '.join(known)}",
     )
 
 
@@ -92,7 +97,9 @@ def not_in_report(name: str, what: str, known: Iterable[str]) -> Diagnostic:
     """A variable or a constraint is asked of a report that has none of that name."""
     known = list(known)
     return Diagnostic(
-        "E612", f"the report has no {what} `{name}`", help=_did_you_mean(name, known) or f"it has {', '.join(known) or 'none'}"
+        "E612",
+        f"the report has no {what} `{name}`",
+        help=_did_you_mean(name, known) or f"it has {', '.join(known) or 'none'}",
     )
 
 
@@ -104,3 +111,9 @@ def needs_value(names: Iterable[str], span: Span | None = None) -> Diagnostic:
         "E613", f"the run was given {shown} in memory, and the report only has its digest", span,
         help="verify it from Python: `optdsl.verify(path, data={…})`",
     )  # fmt: skip
+
+
+@mistake("E614", "form is gone")
+def form_gone(form: str) -> Diagnostic:
+    """A report's answer is one of a form that the problem, as it is now, does not have."""
+    return Diagnostic("E614", f"the problem no longer has the form {form}, of which the report holds an answer")
