@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,7 +21,10 @@ from optdsl.report.environment import environment, package_version, version
 from optdsl.report.rows import constraint_names, measured, summarise
 from optdsl.report.values import Values, plain_data
 from optdsl.run.run import Event
-from optdsl.solve import Outcome
+
+
+if TYPE_CHECKING:
+    from optdsl.solve import Outcome
 
 
 @dataclass(frozen=True)
@@ -102,7 +105,7 @@ def _duals(problem: Problem, duals: Mapping[str, Any]) -> dict[str, Values]:
 
 
 def _problem(problem: Problem, origin: Origin, form: Form, item: str | None) -> model.ProblemRecord:
-    sizes = {"variables": sum(v.size for v in problem.variables.values())}
+    sizes: dict[str, int | float] = {"variables": sum(v.size for v in problem.variables.values())}
     sizes |= {k: v for k, v in form.sizes.items() if isinstance(v, int | float)}
     return model.ProblemRecord(
         title=problem.title,

@@ -25,8 +25,8 @@ GoalWord = Literal["gap", "relative_gap", "stationary", "feasible"]
 
 
 class ProblemRecord(Record):
-    """`file` is relative to the report's folder once the report is saved; `text` holds the problem where there is no file.
-    `item` names the item of a `foreach`."""
+    """`file` is relative to the report's folder once the report is saved; `text` holds the problem where there is no
+    file; `item` names the item of a `foreach`."""
 
     title: str
     file: str | None
@@ -190,7 +190,7 @@ class Seconds(Record):
 
 
 class AnswerRecord(Record):
-    """What the backend handed over, in the space of the form: with it, `verify` repeats the proof without the backend."""
+    """What the backend handed over, in the space of the form: with it, `verify` repeats the proof without it."""
 
     form: str
     claim: ClaimWord
@@ -210,7 +210,7 @@ class Report(Record):
 
     schema_: Literal["optdsl.report/1"] = Field("optdsl.report/1", alias="schema")
     problem: ProblemRecord
-    request: Request = Field(default_factory=Request)  # type: ignore[arg-type]
+    request: Request = Field(default_factory=Request)
     data: list[DataRecord] = Field(default_factory=list)
     facts: list[Fact] = Field(default_factory=list)
     dispatch: Dispatch

@@ -7,18 +7,9 @@ from typing import Literal
 
 from optdsl.forms.answer import LIMITS, StopKind
 from optdsl.report.model import Report, VerdictRecord
+from optdsl.report.status import CUT_OFF, NO_OPTIMUM, PROVEN, UNPROVEN
 
 Tone = Literal["good", "open", "bad"]
-
-PROVEN, BAD_INPUT, UNPROVEN, NO_OPTIMUM, CUT_OFF = 0, 1, 2, 3, 4
-
-EXIT_STATUS = {
-    PROVEN: "proven optimal, or stationary to the goal (feasible where there is no objective)",
-    BAD_INPUT: "bad input",
-    UNPROVEN: "unproven, or the backend's claim is refuted",
-    NO_OPTIMUM: "proven infeasible or unbounded",
-    CUT_OFF: "stopped by a limit or by the user; the best point is reported",
-}
 
 
 def exit_status(report: Report) -> int:

@@ -20,7 +20,8 @@ ROWS, COLUMNS, TABLES = 40, 16, 20
 STYLE = """
 .optdsl{--ink:#1c2024;--dim:#5f6873;--line:#dde1e6;--paper:#fff;--good:#18794e;--open:#915a00;--bad:#c62a2f;
  --s0:#2563c9;--s1:#c2570c;--s2:#18794e;--s3:#8145b5;--s4:#5f6873;
- color:var(--ink);background:var(--paper);font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:0 auto;padding:1.5rem 1rem}
+ color:var(--ink);background:var(--paper);font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:0 auto;
+ padding:1.5rem 1rem}
 @media(prefers-color-scheme:dark){.optdsl{--ink:#e6e8eb;--dim:#9ba3ad;--line:#33393f;--paper:#16191c;--good:#4cc38a;
  --open:#f1a10d;--bad:#ff6369;--s0:#70a5ff;--s1:#ff9a52;--s2:#4cc38a;--s3:#c79bf0;--s4:#9ba3ad}}
 .optdsl *{box-sizing:border-box}
@@ -35,7 +36,8 @@ STYLE = """
 .optdsl .good{color:var(--good)}.optdsl .open{color:var(--open)}.optdsl .bad{color:var(--bad)}
 .optdsl .wide{overflow-x:auto}
 .optdsl table{border-collapse:collapse;font-variant-numeric:tabular-nums;margin:.2rem 0}
-.optdsl th,.optdsl td{padding:.25rem 1rem .25rem 0;text-align:right;border-bottom:1px solid var(--line);vertical-align:top;background:none}
+.optdsl th,.optdsl td{padding:.25rem 1rem .25rem 0;text-align:right;border-bottom:1px solid var(--line);
+ vertical-align:top;background:none}
 .optdsl th:first-child,.optdsl td:first-child,.optdsl .words td{text-align:left}
 .optdsl tbody th{color:var(--ink)}
 .optdsl .plots{display:flex;flex-wrap:wrap;gap:1rem}
@@ -65,7 +67,8 @@ def page(report: Report) -> str:
     """The whole page."""
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<meta name="color-scheme" content="light dark">'
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
         f"<title>{escape(visible(report.problem.title))}</title><style>{BODY_STYLE}</style></head>"
         f"<body>{fragment(report)}</body></html>\n"

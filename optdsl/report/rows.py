@@ -53,7 +53,7 @@ def measured(problem: Problem, point: PointReport, duals: Mapping[str, Any]) -> 
 
 
 def constraint_names(problem: Problem) -> dict[str, str]:
-    """What each constraint is called, by key: its name, or its key where the name is shared (`0 <= x <= 1` is two rows)."""
+    """What each constraint is called, by key: its name, or the key where several share it (`0 <= x <= 1` is two)."""
     uses = Counter(c.label for c in problem.constraints)
     return {c.key: c.label if uses[c.label] == 1 else c.key for c in problem.constraints}
 
@@ -74,8 +74,8 @@ def _labels(at: Evaluator, table: Table | None, count: int) -> Callable[[int], s
 
 
 def summarise(measured: Iterable[MeasuredRows], tolerance: float) -> tuple[list[Family], list[ConstraintRow]]:
-    """Counts of each family, and the rows to list: all of a small family; of a large one the most violated, the tightest
-    and those with the largest duals."""
+    """Counts of each family, and the rows to list: all of a small family; of a large one the most violated, the
+    tightest and those with the largest duals."""
     families, rows = [], []
     for m in measured:
         size = len(m.violation)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ def save(report: Report, path: Path) -> None:
             content, digest = pack(arrays)
             name = f"{path.stem}.{digest[:8]}.npz"
             for _, group, key in stored.arrays():
-                for reference in group[key].keys():
+                for reference in group[key].references():
                     reference.name, reference.sha256 = name, digest
             write_atomically(path.parent / name, content)
         stored.seal = seal(to_json(stored))
@@ -96,6 +97,21 @@ def from_json(text: str, name: str) -> Report:
         raise OptError(not_a_report(name, f"{where + ': ' if where else ''}{first['msg']}")) from None
 
 
+def require_writable(path: Path, inputs: Sequence[Path] = ()) -> None:
+    """Raises OptError (E605) when a file could not be written there, or is one of the run's inputs."""
+    if path.is_dir():
+        raise OptError(unwritable_file(str(path), "it is a folder"))
+    if any(path.absolute() == p.absolute() for p in inputs):
+        raise OptError(unwritable_file(str(path), "the run reads that file"))
+    folder = path.absolute().parent
+    while not folder.exists():
+        folder = folder.parent
+    if not folder.is_dir():
+        raise OptError(unwritable_file(str(path), f"{folder} is no folder"))
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise OptError(unwritable_file(str(path), f"files cannot be made in {folder}"))
+
+
 def _npz_of(path: Path) -> str | None:
     """The npz file that the report now at this path refers to, if there is one."""
     if not path.is_file():
@@ -104,11 +120,11 @@ def _npz_of(path: Path) -> str | None:
         old = Report.model_validate_json(path.read_bytes())
     except ValidationError:
         return None
-    return next((r.name for _, group, key in old.arrays() for r in group[key].keys()), None)
+    return next((r.name for _, group, key in old.arrays() for r in group[key].references()), None)
 
 
 def _spilled(report: Report, folder: Path) -> tuple[Report, dict[str, Any]]:
-    """A copy with paths relative to the report's new folder and large arrays replaced by references; and those arrays."""
+    """A copy with paths relative to the new folder and references in place of large arrays; and those arrays."""
     copy = report.model_copy(deep=True)
     _move(copy, report.folder, folder)
     arrays: dict[str, Any] = {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from rich import box
 from rich.console import Console, Group, RenderableType
@@ -14,8 +15,10 @@ from rich.text import Text
 from optdsl.report import view as views
 from optdsl.report.model import Report
 from optdsl.report.outcome import in_words
-from optdsl.report.verify import Finding
 from optdsl.report.view import Table, visible
+
+if TYPE_CHECKING:
+    from optdsl.report.verify import Finding
 
 COLOURS = {"good": "bold green", "open": "bold yellow", "bad": "bold red"}
 MARKS = {"good": "✓", "open": "•", "bad": "✗"}

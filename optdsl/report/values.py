@@ -43,7 +43,7 @@ def _number(value: Any) -> Any:
 
 
 def plain_data(value: Any) -> Any:
-    """Options, facts and the like as JSON takes them: tuples become lists, NumPy numbers plain ones, other objects text."""
+    """Options and facts as JSON takes them: tuples become lists, NumPy numbers plain ones, other objects text."""
     if isinstance(value, Mapping):
         return {str(k): plain_data(v) for k, v in value.items()}
     if isinstance(value, np.ndarray):
@@ -64,7 +64,7 @@ Number = Annotated[
     WithJsonSchema({"anyOf": [{"type": "number"}, {"enum": list(NON_FINITE)}]}),
 ]
 
-Nested = TypeAliasType("Nested", Union[bool, int, float, Literal["nan", "inf", "-inf"], "list[Nested]"])  # noqa: UP007
+Nested = TypeAliasType("Nested", Union[bool, int, float, Literal["nan", "inf", "-inf"], "list[Nested]"])
 Label = Union[int, str, "list[int | str]"]
 
 
@@ -97,13 +97,14 @@ class Values(Record):
         """A copy of the array, as it is to be kept. `labels` holds one list an axis, or None."""
         a = np.array(array)
         named = [None if one is None else [_label(x) for x in one] for one in labels or [None] * a.ndim]
-        made = cls(shape=list(a.shape), dtype=a.dtype.name, labels=named, values=None if _large(a) else _nested(a))  # type: ignore[arg-type]
+        values = None if a.size > INLINE_LIMIT else _nested(a)
+        made = cls(shape=list(a.shape), dtype=a.dtype.name, labels=named, values=values)
         a.setflags(write=False)
         made._array = a
         return made
 
     def array(self, folder: Path | None = None) -> NDArray[Any]:
-        """The array; read from the file in `folder` where it is kept there. Raises OptError when that file is altered."""
+        """The array; read from the file in `folder` where it is kept there. Raises OptError if that file is altered."""
         if self._array is None:
             if self.file is not None:
                 found = load_array(self.file, folder)
@@ -149,15 +150,11 @@ class Values(Record):
         made._array = self._array
         return made
 
-    def keys(self) -> Iterator[FileKey]:
+    def references(self) -> Iterator[FileKey]:
         """Every reference to a file."""
         if self.file is not None:
             yield self.file
         yield from (one for one in self.labels if isinstance(one, FileKey))
-
-
-def _large(a: NDArray[Any]) -> bool:
-    return a.size > INLINE_LIMIT
 
 
 def _nested(a: NDArray[Any]) -> Any:
@@ -189,7 +186,7 @@ def shown_label(label: Label) -> str:
 def pack(arrays: Mapping[str, NDArray[Any]]) -> tuple[bytes, str]:
     """The npz file's content and its SHA-256."""
     buffer = io.BytesIO()
-    np.savez_compressed(buffer, allow_pickle=False, **arrays)  # type: ignore[arg-type]
+    np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]
     content = buffer.getvalue()
     return content, hashlib.sha256(content).hexdigest()
 

@@ -221,4 +221,5 @@ def _footer(report: Report) -> str:
     s = report.seconds
     parts = [(name, getattr(s, name)) for name in ("parse", "compile", "solve", "certify")]
     iterations = f"{report.iterations:,} iterations · " if report.iterations is not None else ""
-    return f"{iterations}{elapsed(s.total)} ({', '.join(f'{name} {elapsed(t)}' for name, t in parts)}) · seed {report.seed}"
+    steps = ", ".join(f"{name} {elapsed(t)}" for name, t in parts)
+    return f"{iterations}{elapsed(s.total)} ({steps}) · seed {report.seed}"

@@ -30,11 +30,11 @@ class Progress:
         self.last: Event | None = None
         self._next = FIRST_LINE
         self._wait = FIRST_LINE
-        self._live = False
+        self._plain = False
 
     def __call__(self, event: Event) -> None:
         self.last = event
-        if not self._live and event.seconds >= self._next:
+        if self._plain and event.seconds >= self._next:
             print(self.line(event.seconds), file=self.stream, flush=True)
             self._wait = min(self._wait * GROWTH, LATER_LINES)
             self._next = event.seconds + self._wait
@@ -51,19 +51,19 @@ class Progress:
         return "  ".join(parts)
 
     @contextmanager
-    def shown(self) -> Iterator[Progress]:
-        """Live on a terminal while it is open, and gone when it closes; plain lines elsewhere."""
-        if not self.stream.isatty():
+    def shown(self, wanted: bool = True) -> Iterator[Progress]:
+        """Live on a terminal while it is open, and gone when it closes; plain lines elsewhere; nothing where it is not
+        wanted."""
+        self._plain = wanted and not self.stream.isatty()
+        if not wanted or self._plain:
             yield self
             return
         from rich.console import Console
         from rich.live import Live
 
         console = Console(file=self.stream)
-        self._live = True
         with Live(get_renderable=self._renderable, console=console, refresh_per_second=8, transient=True):
             yield self
-        self._live = False
 
     def _renderable(self) -> RenderableType:
         from rich.progress_bar import ProgressBar

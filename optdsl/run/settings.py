@@ -9,10 +9,10 @@ from __future__ import annotations
 import ast
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -53,7 +53,6 @@ class Settings(BaseModel):
     report: Path | None = None
     html: Path | None = None
     quiet: bool | None = None
-    format: Literal["text", "json"] | None = None
 
     def over(self, earlier: Settings) -> Settings:
         """These settings where given, the earlier ones elsewhere; mappings are joined entry by entry."""
@@ -183,13 +182,13 @@ def read_value(text: str) -> Any:
 
 
 #: Scalars as YAML 1.2 reads them: tag, pattern, possible first characters, reader.
-_SCALARS: list[tuple[str, str, str, Any]] = [
-    ("tag:yaml.org,2002:int", r"^[-+]?\d[\d_]*$", "-+0123456789", lambda t: int(t)),
+_SCALARS: list[tuple[str, str, str, Callable[[str], Any]]] = [
+    ("tag:yaml.org,2002:int", r"^[-+]?\d[\d_]*$", "-+0123456789", int),
     (
         "tag:yaml.org,2002:float",
         r"^[-+]?(\d[\d_]*\.?[\d_]*|\.\d[\d_]*)([eE][-+]?\d+)?$|^[-+]?\.?(inf|Inf|INF)$|^\.?(nan|NaN|NAN)$",
         "-+0123456789.iInN",
-        lambda t: float(t.replace(".i", "i").replace(".I", "I").replace(".n", "n").replace(".N", "N")),
+        lambda t: float(re.sub(r"\.(?=[iInN])", "", t)),
     ),
     ("tag:yaml.org,2002:bool", r"^(true|True|TRUE|false|False|FALSE)$", "tTfF", lambda t: t.lower() == "true"),
 ]
@@ -205,9 +204,12 @@ def _yaml(path: Path) -> tuple[dict[Any, Any], dict[Any, int]]:
             for first, rules in yaml.SafeLoader.yaml_implicit_resolvers.items()
         }
 
-    for tag, pattern, first, read in _SCALARS:
+    def scalar(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> Any:
+        return next(read for tag, _, _, read in _SCALARS if tag == node.tag)(node.value)
+
+    for tag, pattern, first, _ in _SCALARS:
         Loader.add_implicit_resolver(tag, re.compile(pattern), list(first))
-        Loader.add_constructor(tag, lambda _, node, read=read: read(node.value))
+        Loader.add_constructor(tag, scalar)
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
@@ -216,7 +218,7 @@ def _yaml(path: Path) -> tuple[dict[Any, Any], dict[Any, int]]:
         raise OptError(unreadable_file(str(path), error.strerror or str(error))) from None
     try:
         node = yaml.compose(text, Loader=Loader)
-        content = yaml.load(text, Loader=Loader)  # noqa: S506  (a SafeLoader)
+        content = yaml.load(text, Loader=Loader)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         why = getattr(error, "problem", None) or str(error)

@@ -89,7 +89,8 @@ def altered_file(path: str, why: str) -> Diagnostic:
 @mistake("E611", "unknown code")
 def unknown_code(code: str, known: Iterable[str]) -> Diagnostic:
     """`optdsl explain` takes a problem file or the code of a diagnostic."""
-    return Diagnostic("E611", f"there is no diagnostic {code}", help=_did_you_mean(code, known))
+    group = sorted(k for k in known if k[:2] == code[:2])
+    return Diagnostic("E611", f"there is no diagnostic {code}", help=f"there are {', '.join(group)}" if group else None)
 
 
 @mistake("E612", "name not in the report")
@@ -117,3 +118,11 @@ def needs_value(names: Iterable[str], span: Span | None = None) -> Diagnostic:
 def form_gone(form: str) -> Diagnostic:
     """A report's answer is one of a form that the problem, as it is now, does not have."""
     return Diagnostic("E614", f"the problem no longer has the form {form}, of which the report holds an answer")
+
+
+@mistake("E615", "nothing to set")
+def nothing_to_set(name: str, known: Iterable[str]) -> Diagnostic:
+    """A value is given for a name that the problem file does not declare as data or param."""
+    known = list(known)
+    hint = _did_you_mean(name, known) or (f"it declares {', '.join(known)}" if known else "it declares none")
+    return Diagnostic("E615", f"the problem has no data or param `{name}`", help=hint)
