@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from optdsl.data.access import Access
 from optdsl.elaborate.statements import Elaborator, Inputs
 from optdsl.ir import problem as ir
+from optdsl.run.settings import DataFile
 from optdsl.syntax import ast
 from optdsl.syntax.diagnostics import Collector, Diagnostic, OptError
 from optdsl.syntax.parser import parse as parse_source
@@ -20,13 +21,11 @@ from optdsl.syntax.parser import read as read_source
 from optdsl.syntax.source import Source
 
 if TYPE_CHECKING:
-    from optdsl.forms.base import Form
     from optdsl.report.model import Report
-    from optdsl.report.verify import Recomputed
     from optdsl.run.run import Event, Run
     from optdsl.solve import Outcome, Request
 
-__all__ = ["Explanation", "Problem", "load", "parse"]
+__all__ = ["DataFile", "Explanation", "Problem", "load", "parse"]
 
 
 def load(path: str | Path, *, allow_python: bool = False, allow_paths: Sequence[str | Path] = ()) -> Problem:
@@ -105,7 +104,7 @@ class Problem:
     ) -> ir.Problem:
         """The typed problem with its data bound. Raises `OptError` with every independent mistake."""
         collector = Collector()
-        inputs = Inputs(data or {}, params or {}, items or {})
+        inputs = Inputs(_read_files(data or {}), params or {}, items or {})
         _check_names(self.tree, inputs)
         return Elaborator(self.access, inputs, collector).problem(self.tree)
 
@@ -165,10 +164,10 @@ class Problem:
         on_event: Callable[[Event], None] | None = None,
         on_run: Callable[[Run], None] | None = None,
         checkpoint: str | Path | None = None,
-        data_files: Mapping[str, Any] | None = None,
         **param_values: Any,
     ) -> Report:
-        """Solves and certifies; keyword arguments that are no setting are values of params.
+        """Solves and certifies; keyword arguments that are no setting are values of params, and `data` takes arrays or
+        `DataFile`s.
 
         Raises `OptError` for what the caller can mend; whatever the backend did is in the report.
         """
@@ -182,12 +181,12 @@ class Problem:
         )
         if self.foreach is None:
             outcome = solve(self.instance(data, params), request)
-            return self._report(outcome, request, data or {}, params, data_files or {})
+            return self._report(outcome, request, data or {}, params)
         parts: list[Report] = []
         (name,) = self.foreach.clause.names
         for label, value in self.items():
             outcome = solve(self.instance(data, params, {name.id: value}), request)
-            parts.append(self._report(outcome, request, data or {}, params, data_files or {}, label))
+            parts.append(self._report(outcome, request, data or {}, params, label))
             if outcome.run.interrupted:
                 break
         from optdsl.report.foreach import gather
@@ -195,39 +194,41 @@ class Problem:
         return gather(parts, self.tree.title or self.source.name)
 
     def _report(
-        self, outcome: Outcome, request: Request, data: Mapping[str, Any], params: Mapping[str, Any],
-        data_files: Mapping[str, Any], item: str | None = None,
-    ) -> Report:  # fmt: skip
+        self,
+        outcome: Outcome,
+        request: Request,
+        data: Mapping[str, Any],
+        params: Mapping[str, Any],
+        item: str | None = None,
+    ) -> Report:
         from optdsl.analysis.facts import problem_facts
         from optdsl.report import model
-        from optdsl.report.assemble import Choice, Origin, assemble
-        from optdsl.report.assemble import Outcome as Found
+        from optdsl.report.assemble import assemble
         from optdsl.report.values import plain_data
 
-        merged: dict[str, Any] = {}
-        for layer in request.options:
-            merged.update(layer)
-        asked = model.Request.model_validate({
-            "with": request.backend,
-            "options": plain_data(merged),
-            "set": {k: plain_data(v) for k, v in params.items()},
-            "data": {k: {"file": str(getattr(v, "path", v)), "key": getattr(v, "key", None)} for k, v in data_files.items()},
-            "in_memory": sorted(set(data) - set(data_files)),
-            "time_limit": request.time_limit, "tol": request.tol, "threads": request.threads, "device": request.device,
-            "allow_python": self.access.allow_python, "allow_paths": [str(p) for p in self.access.allow_paths],
-        })  # fmt: skip
-        chosen = outcome.chosen
+        merged = {k: v for layer in request.options for k, v in layer.items()}
+        files = {k: v for k, v in data.items() if isinstance(v, DataFile)}
+        asked = model.Request(
+            with_=request.backend,
+            options=plain_data(merged),
+            set={k: plain_data(v) for k, v in params.items()},
+            data={k: model.DataFileRecord(file=v.path.absolute().as_posix(), key=v.key) for k, v in files.items()},
+            in_memory=sorted(data.keys() - files.keys()),
+            time_limit=request.time_limit,
+            tol=request.tol,
+            threads=request.threads,
+            device=request.device,
+            allow_python=self.access.allow_python,
+            allow_paths=[str(p) for p in self.access.allow_paths],
+        )
         return assemble(
-            outcome.problem,
+            outcome,
             self.origin,
-            Choice(chosen.backend, chosen.form, outcome.options.model_dump(), chosen.rule, outcome.dispatch.refused),
-            Found(outcome.answer, outcome.solution, outcome.certificate, outcome.tolerances,
-                  {"parse": self.parse_seconds, **outcome.seconds}),
-            outcome.run,
+            parse_seconds=self.parse_seconds,
             facts=problem_facts(outcome.problem),
             request=asked,
             item=item,
-        )  # fmt: skip
+        )
 
     @property
     def origin(self) -> Any:
@@ -239,38 +240,22 @@ class Problem:
 
     # --- verifying ------------------------------------------------------------------------------
 
-    def recompute(self, report: Report, data: Mapping[str, Any]) -> Recomputed:
-        """Binds the data that a report names, and proves its answer again without the backend."""
-        from optdsl.dispatch.registry import matchers
-        from optdsl.forms.base import Mismatch
-        from optdsl.report.assemble import data_records, unpack_answer
-        from optdsl.report.rows import measure
-        from optdsl.report.verify import Recomputed
-        from optdsl.solve import certify, tolerances_for
-        from optdsl.syntax.diagnostics.run import no_such_form
-
-        given = dict(data)
+    def instance_of(self, report: Report, data: Mapping[str, Any]) -> ir.Problem:
+        """The instance that a report is about, with the data and params that its request names; `data` gives again what
+        the run was given in memory."""
         folder = report.folder or Path()
-        for name, file in report.request.data.items():
-            from optdsl.data.files import read_given
-
-            given[name] = read_given(folder / file.file, file.key)
+        given = {name: DataFile(folder / kept.file, kept.key) for name, kept in report.request.data.items()} | dict(data)
         items: dict[str, Any] = {}
         if report.problem.item is not None and self.foreach is not None:
             items = {self.foreach.clause.names[0].id: dict(self.items())[report.problem.item]}
-        instance = self.instance(given, report.request.set, items)
-        answer = unpack_answer(report)
-        wanted = report.answer.form if report.answer is not None else report.dispatch.form
-        form: Form | None = None
-        for matcher in matchers():
-            if wanted in {f.__name__ for f in matcher.forms}:
-                found = [f for f in matcher.match(instance) if not isinstance(f, Mismatch) and type(f).__name__ == wanted]
-                form = found[0] if found else None
-        if form is None:
-            raise OptError(no_such_form(wanted))
-        certificate, solution, _ = certify(instance, form, answer, tolerances_for(instance, report.request.tol))
-        rows = measure(instance, solution.values, solution.duals) if set(instance.variables) <= set(solution.values) else []
-        return Recomputed(data_records(instance), solution, rows, certificate)
+        return self.instance(given, report.request.set, items)
+
+
+def _read_files(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Files read, arrays as they are."""
+    from optdsl.data.files import read_given
+
+    return {name: read_given(v.path, v.key) if isinstance(v, DataFile) else v for name, v in data.items()}
 
 
 def _check_names(tree: ast.File, inputs: Inputs) -> None:

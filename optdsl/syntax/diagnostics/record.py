@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from inspect import cleandoc
 from typing import Any, Literal, ParamSpec
 
 from optdsl.syntax.source import Cell, Span
@@ -80,7 +81,7 @@ def mistake(code: str, title: str) -> Callable[[Callable[P, Diagnostic]], Callab
     def register(make: Callable[P, Diagnostic]) -> Callable[P, Diagnostic]:
         if code in CATALOGUE:
             raise ValueError(f"code {code} is taken by {CATALOGUE[code].title!r}")
-        CATALOGUE[code] = Mistake(code, title, (make.__doc__ or title).strip())
+        CATALOGUE[code] = Mistake(code, title, cleandoc(make.__doc__ or title))
         return make
 
     return register

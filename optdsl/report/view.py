@@ -1,0 +1,225 @@
+"""What a report shows to people, before it is known where: a title, sentences, and tables of a bounded size."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from optdsl.report.model import ConstraintRow, Report
+from optdsl.report.values import shown_label
+from optdsl.run.progress import elapsed
+
+#: Rows of one table, columns of a matrix, tables of a solution: together they fit one screen.
+ROWS, COLUMNS, TABLES = 12, 8, 6
+
+
+@dataclass(frozen=True)
+class Table:
+    """`header` may be empty; the first column names its row; `more` says what was left out."""
+
+    title: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    more: str = ""
+
+
+@dataclass(frozen=True)
+class View:
+    title: str
+    subtitle: str
+    objective: str
+    solution: list[Table] = field(default_factory=list)
+    constraints: Table | None = None
+    checks: Table | None = None
+    parts: Table | None = None
+    notes: list[str] = field(default_factory=list)
+    footer: str = ""
+
+
+def view(report: Report, rows: int = ROWS, columns: int = COLUMNS, tables: int = TABLES) -> View:
+    """The report within these bounds."""
+    return View(
+        title=visible(report.problem.title),
+        subtitle=visible(_subtitle(report)),
+        objective=_objective(report),
+        solution=_solution(report, rows, columns, tables),
+        constraints=_constraints(report, rows),
+        checks=_checks(report),
+        parts=_parts(report, rows),
+        notes=[visible(n) for n in report.notes],
+        footer=_footer(report),
+    )
+
+
+def visible(text: str) -> str:
+    """Text of a file as it may be shown: no character moves the cursor or changes a colour."""
+    return "".join(c if c.isprintable() or c == "\n" else "�" for c in text)
+
+
+def number(value: float | None, digits: int = 6) -> str:
+    """A number to so many digits; a dash where there is none; −0 is 0."""
+    if value is None:
+        return "–"
+    if isinstance(value, bool | np.bool_):
+        return "1" if value else "0"
+    if value == 0:
+        return "0"
+    if isinstance(value, int | np.integer) or (math.isfinite(value) and value == int(value) and abs(value) < 1e9):
+        return str(int(value))
+    return f"{value:.{digits}g}"
+
+
+def _subtitle(report: Report) -> str:
+    sizes = ", ".join(f"{value:,} {name.replace('_', ' ')}" for name, value in report.problem.sizes.items())
+    by = report.backend.name + (f" {report.backend.version}" if report.backend.version else "")
+    item = f"{report.problem.item} · " if report.problem.item is not None else ""
+    return f"{item}{report.dispatch.form}{': ' + sizes if sizes else ''} · solved by {by}"
+
+
+def _objective(report: Report) -> str:
+    if report.objective is None or report.problem.sense is None:
+        return ""
+    words = {"minimize": "minimum", "maximize": "maximum"}[report.problem.sense]
+    name = words if report.verdict.kind == "optimal" else "objective"
+    shown = f"{name} {number(report.objective, 10)}"
+    if report.bound is not None and report.verdict.kind != "optimal" and math.isfinite(report.bound):
+        shown += f"   proven bound {number(report.bound, 10)}"
+    return shown
+
+
+def _solution(report: Report, rows: int, columns: int, tables: int) -> list[Table]:
+    scalars = [(name, report[name].item()) for name, kept in report.solution.items() if not kept.shape]
+    out = []
+    if scalars:
+        shown = [(visible(name), number(value, 8)) for name, value in scalars[:rows]]
+        out.append(Table("", (), shown, _left_out(len(scalars) - rows, "variable")))
+    arrays = [name for name, kept in report.solution.items() if kept.shape]
+    out += [_array(report, name, rows, columns) for name in arrays[: tables - len(out)]]
+    hidden = arrays[tables - (1 if scalars else 0) :]
+    if hidden:
+        out.append(Table("", (), (), "also found: " + ", ".join(visible(n) for n in hidden)))
+    return out
+
+
+def _array(report: Report, name: str, rows: int, columns: int) -> Table:
+    a = report[name]
+    labels = [None if one is None else [visible(shown_label(x)) for x in one] for one in report.labels(name)]
+    named = any(one is not None for one in labels)
+    title = visible(name)
+    if a.ndim == 2 and a.shape[0] <= rows and a.shape[1] <= columns:
+        header = ["", *(_axis(labels[1], j) for j in range(a.shape[1]))]
+        return Table(title, header, [[_axis(labels[0], i), *(number(x) for x in a[i])] for i in range(a.shape[0])])
+    if a.ndim == 1 and not named:
+        return Table(f"{title} [{a.size}]", (), [_line(a, columns)], _statistics(a) if a.size > columns else "")
+    if a.ndim == 1 and a.size <= rows:
+        return Table(title, (), [[_axis(labels[0], i), number(a[i])] for i in range(a.size)])
+    if named:
+        return _entries(title, a, labels, rows)
+    return Table(f"{title} [{' × '.join(map(str, a.shape))}]", (), (), _statistics(a))
+
+
+def _axis(labels: list[str] | None, position: int) -> str:
+    return str(position) if labels is None else labels[position]
+
+
+def _line(a: NDArray[Any], columns: int) -> list[str]:
+    if a.size <= columns:
+        return [number(x) for x in a]
+    return [*(number(x) for x in a[: columns - 2]), "…", number(a[-1])]
+
+
+def _entries(title: str, a: NDArray[Any], labels: list[list[str] | None], rows: int) -> Table:
+    """The entries that are not zero, by label, in order; the first of them where there are many."""
+    flat = a.ravel()
+    places = np.flatnonzero(np.abs(flat) > 1e-9 * max(1.0, float(np.nanmax(np.abs(flat), initial=0.0))))
+    sparse = len(places) < flat.size
+    shown = []
+    for k in places[:rows]:
+        at = np.unravel_index(k, a.shape)
+        shown.append([", ".join(_axis(labels[d], int(i)) for d, i in enumerate(at)), number(flat[k])])
+    more = _left_out(len(places) - rows, "entry", "entries")
+    if sparse:
+        more = "; ".join(x for x in (more, f"{flat.size - len(places):,} are zero") if x)
+    return Table(f"{title} [{' × '.join(map(str, a.shape))}]", (), shown, more)
+
+
+def _statistics(a: NDArray[Any]) -> str:
+    if a.size == 0:
+        return "empty"
+    if a.dtype == bool:
+        return f"{int(a.sum()):,} of {a.size:,} are 1"
+    zero = int(np.sum(a == 0))
+    zeros = f", {zero:,} of {a.size:,} are zero" if zero else ""
+    return f"from {number(a.min())} to {number(a.max())}, mean {number(a.mean())}{zeros}"
+
+
+def _left_out(count: int, one: str, many: str | None = None) -> str:
+    return "" if count <= 0 else f"and {count:,} more {one if count == 1 else many or one + 's'}"
+
+
+def _constraints(report: Report, rows: int) -> Table | None:
+    """Violated rows first, then those that the optimum leans on, then the rest in file order."""
+    if not report.constraints:
+        return None
+    tolerance = report.tolerances.feasibility
+
+    def weight(row: ConstraintRow) -> tuple[int, float]:
+        if not row.violation <= tolerance:
+            return 0, -row.violation
+        if row.dual is not None and abs(row.dual) > 1e-9:
+            return 1, 0.0
+        return (2, 0.0) if row.slack is not None and abs(row.slack) <= tolerance else (3, 0.0)
+
+    chosen = sorted(report.constraints, key=weight)[:rows]
+    with_dual = any(row.dual is not None for row in chosen)
+    header = ["", "violation", "slack", *(["dual"] if with_dual else [])]
+    shown = []
+    for row in chosen:
+        name = visible(f"{row.name} {row.label}".strip())
+        cells = [name, number(row.violation, 3), number(_quiet(row.slack, tolerance), 6)]
+        shown.append([*cells, number(row.dual)] if with_dual else cells)
+    total = sum(f.rows for f in report.families)
+    violated = sum(f.violated for f in report.families)
+    more = "; ".join(
+        x for x in (_left_out(total - len(chosen), "row"), f"{violated:,} violated" if violated else "") if x
+    )
+    return Table("constraints", header, shown, more)
+
+
+def _quiet(slack: float | None, tolerance: float) -> float | None:
+    """Rounding is not shown as a slack."""
+    return 0.0 if slack is not None and abs(slack) <= 1e-3 * tolerance else slack
+
+
+def _checks(report: Report) -> Table | None:
+    if not report.checks:
+        return None
+    rows = [
+        ["✓" if c.holds else "✗", visible(c.name), f"{number(c.value, 3)} ≤ {number(c.tolerance, 3)}" if c.holds
+         else f"{number(c.value, 3)} > {number(c.tolerance, 3)}", visible(c.meaning)]
+        for c in report.checks
+    ]  # fmt: skip
+    return Table("checks", (), rows)
+
+
+def _parts(report: Report, rows: int) -> Table | None:
+    if not report.parts:
+        return None
+    shown = [
+        [visible(p.problem.item or p.problem.title), p.verdict.kind, number(p.objective, 8)]
+        for p in report.parts[:rows]
+    ]
+    return Table("items", ["", "verdict", "objective"], shown, _left_out(len(report.parts) - rows, "item"))
+
+
+def _footer(report: Report) -> str:
+    s = report.seconds
+    parts = [(name, getattr(s, name)) for name in ("parse", "compile", "solve", "certify")]
+    iterations = f"{report.iterations:,} iterations · " if report.iterations is not None else ""
+    steps = ", ".join(f"{name} {elapsed(t)}" for name, t in parts)
+    return f"{iterations}{elapsed(s.total)} ({steps}) · seed {report.seed}"
