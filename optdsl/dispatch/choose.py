@@ -110,3 +110,17 @@ def options_for(backend: Backend, layers: Sequence[tuple[Mapping[str, Any], Span
         raise OptError(mistakes) from None
 
 
+
+
+def best_for(form: Form, wanted: str | None = None) -> Backend:
+    """The named backend, or the first in rank, for a form without a problem file."""
+    result = Dispatch()
+    if wanted is not None and wanted not in backends():
+        raise OptError(unknown_backend(None, wanted, backends()))
+    found = [c.backend for c in _candidates([form], result) if wanted in (None, c.backend.name)]
+    if not found:
+        refused = [why for name, why in result.refused if wanted in (None, name)]
+        if wanted is not None:
+            raise OptError(backend_refuses(None, wanted, refused or [f"it does not take {form.title}"]))
+        raise OptError(no_backend(form.title, [], result.refused))
+    return found[0]
