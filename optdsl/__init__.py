@@ -1,8 +1,8 @@
 """optdsl: a declarative optimisation language whose answers are checked.
 
-    import optdsl
-    report = optdsl.load("problem.opt").solve()
-    report["x"], report.verdict
+import optdsl
+report = optdsl.load("problem.opt").solve()
+report["x"], report.verdict
 """
 
 from importlib import import_module

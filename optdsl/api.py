@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-
 from optdsl.data.access import Access
 from optdsl.elaborate.statements import Elaborator, Inputs
 from optdsl.ir import problem as ir
@@ -40,7 +39,9 @@ def load(path: str | Path, *, allow_python: bool = False, allow_paths: Sequence[
     return Problem(source, access, path, started)
 
 
-def parse(text: str, *, folder: str | Path = ".", allow_python: bool = False, allow_paths: Sequence[str | Path] = ()) -> Problem:
+def parse(
+    text: str, *, folder: str | Path = ".", allow_python: bool = False, allow_paths: Sequence[str | Path] = ()
+) -> Problem:
     """A problem from its text; paths in it are relative to `folder`."""
     started = time.perf_counter()
     access = Access(Path(folder).absolute(), tuple(Path(p) for p in allow_paths), allow_python)
@@ -100,7 +101,10 @@ class Problem:
     # --- instances ------------------------------------------------------------------------------
 
     def instance(
-        self, data: Mapping[str, Any] | None = None, params: Mapping[str, Any] | None = None, items: Mapping[str, Any] | None = None
+        self,
+        data: Mapping[str, Any] | None = None,
+        params: Mapping[str, Any] | None = None,
+        items: Mapping[str, Any] | None = None,
     ) -> ir.Problem:
         """The typed problem with its data bound. Raises `OptError` with every independent mistake."""
         collector = Collector()
@@ -141,7 +145,8 @@ class Problem:
         forms = [FormNote(m.title, True, list(m.notes), m.sizes) for m in d.matched]
         forms += [FormNote(m.form, False, [str(r) for r in m.reasons]) for m in d.mismatched if isinstance(m, Mismatch)]
         notes = [
-            BackendNote(c.backend.name, "chosen" if c is d.chosen else "accepted", type(c.form).__name__, c.rule) for c in d.accepted
+            BackendNote(c.backend.name, "chosen" if c is d.chosen else "accepted", type(c.form).__name__, c.rule)
+            for c in d.accepted
         ]
         notes += [BackendNote(name, "refused", "", why) for name, why in d.refused]
         return Explanation(instance.title, problem_facts(instance), forms, notes)
@@ -171,13 +176,22 @@ class Problem:
 
         Raises `OptError` for what the caller can mend; whatever the backend did is in the report.
         """
-        from optdsl.report.model import Report
         from optdsl.solve import Request, solve
 
         params = {**(params or {}), **param_values}
         layers = [options] if isinstance(options, Mapping) else list(options)
         request = Request(
-            with_, layers, seed, time_limit, tol, threads, device, verbose, on_event, on_run, None if checkpoint is None else Path(checkpoint)
+            with_,
+            layers,
+            seed,
+            time_limit,
+            tol,
+            threads,
+            device,
+            verbose,
+            on_event,
+            on_run,
+            None if checkpoint is None else Path(checkpoint),
         )
         if self.foreach is None:
             outcome = solve(self.instance(data, params), request)
@@ -244,7 +258,9 @@ class Problem:
         """The instance that a report is about, with the data and params that its request names; `data` gives again what
         the run was given in memory."""
         folder = report.folder or Path()
-        given = {name: DataFile(folder / kept.file, kept.key) for name, kept in report.request.data.items()} | dict(data)
+        given = {name: DataFile(folder / kept.file, kept.key) for name, kept in report.request.data.items()} | dict(
+            data
+        )
         items: dict[str, Any] = {}
         if report.problem.item is not None and self.foreach is not None:
             items = {self.foreach.clause.names[0].id: dict(self.items())[report.problem.item]}
@@ -267,5 +283,3 @@ def _check_names(tree: ast.File, inputs: Inputs) -> None:
     wrong = [n for n in [*inputs.data, *inputs.params] if n not in known]
     if wrong and not has_import:
         raise OptError([nothing_to_set(n, known) for n in wrong])
-
-

@@ -25,7 +25,12 @@ class Solved:
 
 
 def solve_form(
-    form: Form, with_: str | None = None, options: Mapping[str, Any] | None = None, *, tol: float | None = None, **run: Any
+    form: Form,
+    with_: str | None = None,
+    options: Mapping[str, Any] | None = None,
+    *,
+    tol: float | None = None,
+    **run: Any,
 ) -> Solved:
     """Solves a form by the named backend, or by the first in rank. `run` takes the fields of `Run` (seed, time_limit …).
 

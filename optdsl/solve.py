@@ -98,7 +98,9 @@ def solve(problem: Problem, request: Request) -> Outcome:
         layers.append((stage.options, stage.span))
     common = {"tol": request.tol, "max_iter": problem.budget.get("iterations")}
     fields = type(chosen.backend).Options.model_fields
-    layers.append(({k: int(v) if k == "max_iter" else v for k, v in common.items() if v is not None and k in fields}, None))
+    layers.append(
+        ({k: int(v) if k == "max_iter" else v for k, v in common.items() if v is not None and k in fields}, None)
+    )
     layers += [(layer, None) for layer in request.options]
     options = options_for(chosen.backend, layers)
     compiled = time.perf_counter()

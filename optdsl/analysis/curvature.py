@@ -121,7 +121,14 @@ class Analysis:
             case Choose():
                 a, b = self.facts(node.then, table), self.facts(node.otherwise, table)
                 curvature = _sum([a.curvature, b.curvature])
-                return Facts(a.sign if a.sign == b.sign else None, curvature, a.smooth and b.smooth, "a choice between two", None, (a, b))
+                return Facts(
+                    a.sign if a.sign == b.sign else None,
+                    curvature,
+                    a.smooth and b.smooth,
+                    "a choice between two",
+                    None,
+                    (a, b),
+                )
             case Reduce():
                 child = self.constants.open(node.scope, table)
                 inner = self.facts(node.body, child)
@@ -174,9 +181,13 @@ class Analysis:
             return Facts(sign, "unknown", smooth, "a quotient of variables has no curvature", node, parts)
         if left is right and a.affine and (node.op == "mul" or len(left.shape) == 1):
             return Facts(1, "convex", smooth, "a product of an affine part with itself is convex", None, parts)
-        return Facts(sign, "unknown", smooth, "a product of variables is neither convex nor concave", guilty or node, parts)
+        return Facts(
+            sign, "unknown", smooth, "a product of variables is neither convex nor concave", guilty or node, parts
+        )
 
-    def _reciprocal(self, node: Op, scale: Facts, inner: Facts, sign: Sign, smooth: bool, parts: Sequence[Facts]) -> Facts:
+    def _reciprocal(
+        self, node: Op, scale: Facts, inner: Facts, sign: Sign, smooth: bool, parts: Sequence[Facts]
+    ) -> Facts:
         """c / g: convex for c ≥ 0 and concave positive g."""
         if scale.sign in (0, 1) and inner.concave and inner.sign == 1:
             return Facts(1, "convex", smooth, "1/g with g concave and positive is convex", None, parts)
@@ -196,18 +207,31 @@ class Analysis:
             curvature, marks, sign = _power(float(params["p"]), signs[0], curvature)
         if name == "quad_form":
             return self._quad_form(node, parts, smooth, guilty)
-        if name in ("outer", "kron") and sum(p.curvature != "constant" for p in parts) == 1 and all(p.affine for p in parts):
+        if (
+            name in ("outer", "kron")
+            and sum(p.curvature != "constant" for p in parts) == 1
+            and all(p.affine for p in parts)
+        ):
             return Facts(sign, "affine", smooth, "", None, parts)
         if curvature == "affine":
-            found = _sum([p.curvature if m == "+" else _negated(p.curvature) if m == "-" else _rigid(p) for p, m in zip(parts, _each(marks, parts), strict=True)])
+            found = _sum(
+                [
+                    p.curvature if m == "+" else _negated(p.curvature) if m == "-" else _rigid(p)
+                    for p, m in zip(parts, _each(marks, parts), strict=True)
+                ]
+            )
             return Facts(sign, found, smooth, "", guilty, parts)
         if all(p.affine for p in parts) and curvature != "unknown":
             return Facts(sign, curvature, smooth, f"{name} of affine parts is {curvature}", None, parts)
         for wanted in ("convex", "concave"):
-            if curvature == wanted and all(_keeps(p, m, wanted) for p, m in zip(parts, _each(marks, parts), strict=True)):
+            if curvature == wanted and all(
+                _keeps(p, m, wanted) for p, m in zip(parts, _each(marks, parts), strict=True)
+            ):
                 return Facts(sign, curvature, smooth, f"{name} keeps the curvature of its argument", guilty, parts)
-        why = f"{name} is neither convex nor concave" if curvature == "unknown" else (
-            f"{name} is {curvature}, but its argument is {parts[0].curvature} where it would have to be affine"
+        why = (
+            f"{name} is neither convex nor concave"
+            if curvature == "unknown"
+            else (f"{name} is {curvature}, but its argument is {parts[0].curvature} where it would have to be affine")
         )
         return Facts(sign, "unknown", smooth, why, guilty or node, parts)
 
@@ -218,11 +242,17 @@ class Analysis:
         values = np.linalg.eigvalsh(0.5 * (dense + dense.swapaxes(-1, -2)))
         scale = max(1e-300, float(np.abs(values).max()))
         if not parts[0].affine:
-            return Facts(None, "unknown", smooth, "a quadratic form of a part that is not affine", guilty or node, parts)
+            return Facts(
+                None, "unknown", smooth, "a quadratic form of a part that is not affine", guilty or node, parts
+            )
         if values.min() >= -1e-10 * scale:
-            return Facts(1, "convex", smooth, "a quadratic form with a positive semidefinite matrix is convex", None, parts)
+            return Facts(
+                1, "convex", smooth, "a quadratic form with a positive semidefinite matrix is convex", None, parts
+            )
         if values.max() <= 1e-10 * scale:
-            return Facts(-1, "concave", smooth, "a quadratic form with a negative semidefinite matrix is concave", None, parts)
+            return Facts(
+                -1, "concave", smooth, "a quadratic form with a negative semidefinite matrix is concave", None, parts
+            )
         why = f"the matrix has eigenvalues of both signs ({values.min():.3g} to {values.max():.3g})"
         return Facts(None, "unknown", smooth, why, node, parts)
 

@@ -28,12 +28,19 @@ def problem_facts(problem: Problem) -> list[Fact]:
     objective = analysis.objective()
     if objective is not None and problem.objective is not None:
         out.append(("sense", problem.objective.sense, []))
-        out.append(("objective curvature", objective.curvature, [line for line in objective.chain() if line.strip()][:12]))
+        out.append(
+            ("objective curvature", objective.curvature, [line for line in objective.chain() if line.strip()][:12])
+        )
         out.append(("objective smooth", objective.smooth, []))
     rows = [(c, analysis.convex_row(c)) for c in problem.constraints]
     if rows:
         bad = [f"{c.label}: {f.why}" for c, f in rows if not f.convex]
-        counted = int(sum(np.prod(c.left.shape or c.right.shape, dtype=int) * analysis.constants.open(c.scope).size for c, _ in rows))
+        counted = int(
+            sum(
+                np.prod(c.left.shape or c.right.shape, dtype=int) * analysis.constants.open(c.scope).size
+                for c, _ in rows
+            )
+        )
         out.append(("rows", counted, [c.label for c, _ in rows][:12]))
         out.append(("rows convex", not bad, bad))
     return out
@@ -41,6 +48,7 @@ def problem_facts(problem: Problem) -> list[Fact]:
 
 def _shapes(problem: Problem) -> list[str]:
     return [
-        f"{v.name} : {v.kind}" + (f"[{', '.join(a or str(s) for a, s in zip(v.axes, v.shape, strict=True))}]" if v.shape else "")
+        f"{v.name} : {v.kind}"
+        + (f"[{', '.join(a or str(s) for a, s in zip(v.axes, v.shape, strict=True))}]" if v.shape else "")
         for v in problem.variables.values()
     ]

@@ -15,10 +15,22 @@ def warnings(problem: Problem) -> list[Diagnostic]:
     for e in _expressions(problem):
         used |= e.variables
         names |= _data_names(e)
-    out = [unused_variable(v.span, v.name) for v in problem.variables.values() if v.name not in used and not problem.features]
-    out += [row_without_variables(c.span, c.label) for c in problem.constraints if not (c.left.variables | c.right.variables)]
+    out = [
+        unused_variable(v.span, v.name)
+        for v in problem.variables.values()
+        if v.name not in used and not problem.features
+    ]
+    out += [
+        row_without_variables(c.span, c.label)
+        for c in problem.constraints
+        if not (c.left.variables | c.right.variables)
+    ]
     if not problem.features:
-        out += [unused_data(d.span, d.name) for d in problem.data.values() if d.name not in names and not d.is_param and d.span]
+        out += [
+            unused_data(d.span, d.name)
+            for d in problem.data.values()
+            if d.name not in names and not d.is_param and d.span
+        ]
     return [w for w in out if w.place is not None]
 
 
@@ -36,7 +48,6 @@ def _expressions(problem: Problem) -> list[Expr]:
 
 
 def _data_names(e: Expr) -> set[str]:
-
 
     seen: set[int] = set()
     found: set[str] = set()

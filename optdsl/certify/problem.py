@@ -46,7 +46,10 @@ def examine(problem: Problem, values: Mapping[str, Array]) -> PointReport:
     with np.errstate(all="ignore"):
         objective = None if problem.objective is None else float(np.asarray(evaluator(problem.objective.expr)))
         rows = [_row(evaluator, c) for c in problem.constraints]
-        sets = {v.name: _membership(problem, evaluator, v.name, np.asarray(values[v.name])) for v in problem.variables.values()}
+        sets = {
+            v.name: _membership(problem, evaluator, v.name, np.asarray(values[v.name]))
+            for v in problem.variables.values()
+        }
     worst = [float(np.max(r.violation, initial=0.0)) for r in rows] + list(sets.values())
     return PointReport(objective, max((w if w == w else float("inf") for w in worst), default=0.0), rows, sets)
 
@@ -76,7 +79,9 @@ def _row(evaluator: Evaluator, c: Constraint) -> RowReport:
         violation, slack = np.where(keep, violation, 0.0), np.where(keep, slack, np.inf)
     if c.complements is not None:
         other = _side(evaluator, c.complements[1], table, rows, shape)
-        violation = np.maximum(violation, np.minimum(np.abs(gap), np.abs(other)) / (1.0 + np.maximum(np.abs(gap), np.abs(other))))
+        violation = np.maximum(
+            violation, np.minimum(np.abs(gap), np.abs(other)) / (1.0 + np.maximum(np.abs(gap), np.abs(other)))
+        )
     violation = np.where(np.isnan(violation), np.inf, violation)
     return RowReport(c, table if varies else None, violation.ravel(), slack.ravel())
 

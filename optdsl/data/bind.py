@@ -43,14 +43,19 @@ class Bound:
 
 
 def bind(
-    value: Array | SparseTable | Tuples, kind: str, axes: Sequence[Axis], name: str, span: Span | None, members: Labels = ()
+    value: Array | SparseTable | Tuples,
+    kind: str,
+    axes: Sequence[Axis],
+    name: str,
+    span: Span | None,
+    members: Labels = (),
 ) -> Bound:
     """`kind` is real, int, bool, complex, or `label:S` with the labels of S in `members` (values become positions).
 
     Raises OptError E308–E314 with the place in the file.
     """
     if isinstance(value, Tuples):
-        raise OptError(wrong_kind(span, name, kind, "the table has no value column: write value=\"column\""))
+        raise OptError(wrong_kind(span, name, kind, 'the table has no value column: write value="column"'))
     if isinstance(value, SparseTable):
         return _bind_table(value, kind, axes, name, span, members)
     values = value.values
@@ -106,7 +111,9 @@ def _join(
         raise OptError(label_not_in_set(value.cell(index) or span, labels[i], axis.name or "the set", wanted, span))
     at = _find(wanted, labels)
     if (at < 0).any():
-        raise OptError(labels_missing(span, name, axis.name or "the set", [w for w, p in zip(wanted, at, strict=True) if p < 0]))
+        raise OptError(
+            labels_missing(span, name, axis.name or "the set", [w for w, p in zip(wanted, at, strict=True) if p < 0])
+        )
     if np.array_equal(at, np.arange(values.shape[k])):
         return values, tuple(wanted)
     if sp.issparse(values):
@@ -127,7 +134,11 @@ def _bind_table(
         shape.append(len(wanted))
         positions.append(found)
         labels.append(tuple(wanted) if axis.labels is not None else None)
-    flat = np.ravel_multi_index(tuple(positions), tuple(shape)) if positions else np.zeros(len(table.values), dtype=np.int64)
+    flat = (
+        np.ravel_multi_index(tuple(positions), tuple(shape))
+        if positions
+        else np.zeros(len(table.values), dtype=np.int64)
+    )
     order = np.argsort(flat, kind="stable")
     again = np.flatnonzero(np.diff(flat[order]) == 0)
     if len(again):
@@ -166,7 +177,9 @@ def _columns_of_axes(
     return groups
 
 
-def _positions(table: SparseTable, axis: Axis, columns: tuple[NDArray[Any], ...], span: Span | None) -> tuple[Any, Sequence[Any]]:
+def _positions(
+    table: SparseTable, axis: Axis, columns: tuple[NDArray[Any], ...], span: Span | None
+) -> tuple[Any, Sequence[Any]]:
     keys: Any = columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
     if axis.labels is None:
         whole = np.asarray(keys)
@@ -178,7 +191,9 @@ def _positions(table: SparseTable, axis: Axis, columns: tuple[NDArray[Any], ...]
         bad = (at < 0) | (at >= size)
         if bad.any():
             row = int(np.argmax(bad))
-            raise OptError(label_not_in_set(table.cell(row, None) or span, str(whole[row]), f"0 … {size - 1}", [], span))
+            raise OptError(
+                label_not_in_set(table.cell(row, None) or span, str(whole[row]), f"0 … {size - 1}", [], span)
+            )
         return at, range(size)
     if len(columns) == 1:
         unique, inverse = np.unique(np.asarray(keys, dtype=str), return_inverse=True)

@@ -56,7 +56,9 @@ def _mapping(value: Mapping[Any, Any], name: str) -> Array | SparseTable:
         columns = tuple(np.array(c, dtype=object) for c in zip(*keys, strict=True))
         values = np.array(list(value.values()), dtype=float)
         names = tuple(f"key {k}" for k in range(len(columns)))
-        return SparseTable(columns, names, values, array_source("given by the caller", values), lambda row, column: None)
+        return SparseTable(
+            columns, names, values, array_source("given by the caller", values), lambda row, column: None
+        )
     if keys and isinstance(value[keys[0]], Mapping):
         inner = list(value[keys[0]])
         rows = []

@@ -106,10 +106,10 @@ def options_for(backend: Backend, layers: Sequence[tuple[Mapping[str, Any], Span
         for e in error.errors():
             name = str(e["loc"][0]) if e["loc"] else ""
             known = list(backend.Options.model_fields)
-            mistakes.append(bad_option(spans.get(name), backend.name, name, e["msg"], known, e["type"] == "extra_forbidden"))
+            mistakes.append(
+                bad_option(spans.get(name), backend.name, name, e["msg"], known, e["type"] == "extra_forbidden")
+            )
         raise OptError(mistakes) from None
-
-
 
 
 def best_for(form: Form, wanted: str | None = None) -> Backend:

@@ -127,7 +127,9 @@ class Declarations:
             raise OptError(wrong_arguments(s.span, s.name.id, "holds tuples", f"write `set {s.name.id} in A * B = …`"))
         parents = self._parents(s.within)
         if len(parents) != len(columns):
-            raise OptError(wrong_arguments(s.within.span, s.name.id, f"has {len(columns)} columns for {len(parents)} sets"))
+            raise OptError(
+                wrong_arguments(s.within.span, s.name.id, f"has {len(columns)} columns for {len(parents)} sets")
+            )
         for parent in dict.fromkeys(p for p in parents if p in self.scope.open_sets):
             labels = [str(x) for p, c in zip(parents, columns, strict=True) if p == parent for x in c]
             self._fix_set(parent, tuple(dict.fromkeys(labels)))
@@ -226,7 +228,9 @@ class Declarations:
         return out
 
     def _tuple_labels(self, s: TupleSet) -> list[tuple[Any, ...]]:
-        parts = [np.array(self.scope.sets[p].labels, dtype=object)[c] for p, c in zip(s.parents, s.columns, strict=True)]
+        parts = [
+            np.array(self.scope.sets[p].labels, dtype=object)[c] for p, c in zip(s.parents, s.columns, strict=True)
+        ]
         return list(zip(*parts, strict=True))
 
     def data_decl(self, s: ast.DataDecl) -> None:
@@ -297,7 +301,9 @@ class Declarations:
         if s.type is not None:
             axes = self.axes(s.type.dims)  # type: ignore[union-attr]
         else:
-            axes = [Axis(None, None, None) for _ in range(np.ndim(loaded.values) if not sp.issparse(loaded.values) else 2)]
+            axes = [
+                Axis(None, None, None) for _ in range(np.ndim(loaded.values) if not sp.issparse(loaded.values) else 2)
+            ]
         labels = element.labels if isinstance(element, LabelSet) else ()
         bound = bind(loaded, kind, axes, name, span, labels)
         for axis, size, axis_labels in zip(axes, bound.values.shape, bound.labels, strict=True):
@@ -314,7 +320,14 @@ class Declarations:
 
     def _check_bounds(self, s: ast.DataDecl | ast.ParamDecl, values: Any) -> None:
         flat = values.data if sp.issparse(values) else np.asarray(values)
-        tests = {">=": np.greater_equal, "<=": np.less_equal, ">": np.greater, "<": np.less, "==": np.equal, "!=": np.not_equal}
+        tests = {
+            ">=": np.greater_equal,
+            "<=": np.less_equal,
+            ">": np.greater,
+            "<": np.less,
+            "==": np.equal,
+            "!=": np.not_equal,
+        }
         for op, bound in s.bounds:
             limit = self.expressions.number(bound)
             holds = tests[op](flat, limit)
@@ -426,13 +439,17 @@ class Declarations:
             return SetSpec("&", {}, tuple(flat), node.span)
         if isinstance(node, ast.Range):
             low, high = self.expressions.number(node.low), self.expressions.number(node.high)
-            return self._checked(node, SetSpec("range", {"low": low, "high": high}, (), node.span), variable, shape, kind)
+            return self._checked(
+                node, SetSpec("range", {"low": low, "high": high}, (), node.span), variable, shape, kind
+            )
         call = node if isinstance(node, ast.Call) else None
         word = call.func if call is not None else node
         if not isinstance(word, ast.Name):
             raise OptError(unknown_set(node.span, node.span.text, set_kinds()))
         if word.id == "subset" and call is not None:
-            return self._checked(node, SetSpec("subset", self._subset(call, variable), (), node.span), variable, shape, kind)
+            return self._checked(
+                node, SetSpec("subset", self._subset(call, variable), (), node.span), variable, shape, kind
+            )
         if word.id not in set_kinds():
             raise OptError(unknown_set(word.span, word.id, set_kinds()))
         params = self._set_params(word.id, call)
@@ -443,7 +460,9 @@ class Declarations:
         given: dict[str, ast.Expr] = {}
         if call is not None:
             if len(call.args) > len(table):
-                raise OptError(wrong_arguments(call.span, name, f"takes {len(table)} arguments, {len(call.args)} given"))
+                raise OptError(
+                    wrong_arguments(call.span, name, f"takes {len(table)} arguments, {len(call.args)} given")
+                )
             given = dict(zip(table, call.args, strict=False))
             for key, value in call.kwargs.items():
                 if key not in table:
@@ -473,9 +492,13 @@ class Declarations:
         """`subset(Items, size <= 5)`: limits on the number of members."""
         limits: dict[str, Any] = {"least": 0, "most": np.inf}
         for arg in call.args[1:]:
-            fits = isinstance(arg, ast.Compare) and isinstance(arg.operands[0], ast.Name) and arg.operands[0].id == "size"
+            fits = (
+                isinstance(arg, ast.Compare) and isinstance(arg.operands[0], ast.Name) and arg.operands[0].id == "size"
+            )
             if not fits:
-                raise OptError(wrong_arguments(arg.span, "subset", "takes a set and limits on `size`", "subset(Items, size <= 5)"))
+                raise OptError(
+                    wrong_arguments(arg.span, "subset", "takes a set and limits on `size`", "subset(Items, size <= 5)")
+                )
             assert isinstance(arg, ast.Compare)
             value = self.expressions.number(arg.operands[1])
             if arg.ops[0] in ("<=", "=="):
@@ -493,7 +516,9 @@ class Declarations:
 
 def _textual(node: ast.ListLit) -> bool:
     first = node.items[0]
-    return isinstance(first, ast.Str | ast.DictLit) or (isinstance(first, ast.ListLit) and bool(first.items) and _textual(first))
+    return isinstance(first, ast.Str | ast.DictLit) or (
+        isinstance(first, ast.ListLit) and bool(first.items) and _textual(first)
+    )
 
 
 def _kind_of(loaded: Any) -> str:

@@ -84,9 +84,13 @@ class Expressions:
             case ast.ListLit() | ast.TupleLit():
                 return self._list(node, local)
             case ast.Comprehension():
-                raise OptError(not_a_value(node.span, "a generator", "give it to sum(…), mean(…), max(…) or another reduction"))
+                raise OptError(
+                    not_a_value(node.span, "a generator", "give it to sum(…), mean(…), max(…) or another reduction")
+                )
             case ast.Str():
-                raise OptError(not_a_value(node.span, f"the text {node.value!r}", "a label stands inside […] or beside =="))
+                raise OptError(
+                    not_a_value(node.span, f"the text {node.value!r}", "a label stands inside […] or beside ==")
+                )
             case ast.DictLit():
                 raise OptError(not_a_value(node.span, "a table in braces", "it may stand after `data NAME : type =`"))
             case ast.Range():
@@ -224,7 +228,9 @@ class Expressions:
             return SetDomain(node.id), (self._label_set(node.id),)
         if isinstance(node, ast.Range):
             low, high = self.expr(node.low, local), self.expr(node.high, local)
-            return RangeDomain(self._whole(low), build.op("add", self._whole(high), build.const(1), span=node.span)), (None,)
+            return RangeDomain(self._whole(low), build.op("add", self._whole(high), build.const(1), span=node.span)), (
+                None,
+            )
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "range":
             args = [self._whole(self.expr(a, local)) for a in node.args]
             if len(args) not in (1, 2) or node.kwargs:
@@ -293,7 +299,9 @@ class Expressions:
                 continue
             value = self.number(end, local)
             if not isinstance(value, int):
-                raise OptError(wrong_index_kind(end.span, "slice", axis or str(size), "something else than a whole number"))
+                raise OptError(
+                    wrong_index_kind(end.span, "slice", axis or str(size), "something else than a whole number")
+                )
             ends.append(min(max(value + size if value < 0 else value, 0), size))
         return Sliced(ends[0], max(ends))
 
@@ -301,7 +309,9 @@ class Expressions:
         s = self.scope.sets.get(axis) if axis is not None else None
         if isinstance(node, ast.Str):
             if not isinstance(s, LabelSet):
-                raise OptError(wrong_index_kind(node.span, shown, axis or "plain positions", f"the label {node.value!r}"))
+                raise OptError(
+                    wrong_index_kind(node.span, shown, axis or "plain positions", f"the label {node.value!r}")
+                )
             return self.label(node, s.name)
         e = self.expr(node, local)
         if e.variables:
@@ -315,7 +325,9 @@ class Expressions:
                 raise OptError(wrong_index_kind(node.span, shown, s.name, given, hint))
             return e
         if e.kind != "int":
-            given = f"a member of {e.kind.removeprefix('label:')}" if e.kind.startswith("label:") else f"a {e.kind} number"
+            given = (
+                f"a member of {e.kind.removeprefix('label:')}" if e.kind.startswith("label:") else f"a {e.kind} number"
+            )
             raise OptError(wrong_index_kind(node.span, shown, axis or "plain positions", given))
         if size is not None and s is None and not e.indices:
             value = self.scope.static(e)
@@ -341,12 +353,16 @@ class Expressions:
             return self._reduction(node, f, node.args[0], local)
         return self._apply(node, f, local)
 
-    def _params(self, node: ast.Call, f: Function, extra: Sequence[ast.Expr], local: Local) -> tuple[dict[str, Any], int | None]:
+    def _params(
+        self, node: ast.Call, f: Function, extra: Sequence[ast.Expr], local: Local
+    ) -> tuple[dict[str, Any], int | None]:
         """Keyword arguments and positional ones past the arguments proper, as plain values; and the axis."""
         given: dict[str, ast.Expr] = dict(zip(f.params, extra, strict=False))
         if len(extra) > len(f.params):
             many = f"takes {f.arity} argument{'s' * (f.arity != 1)}"
-            raise OptError(wrong_arguments(node.span, f.name, many + (f" and {', '.join(f.params)}" if f.params else "")))
+            raise OptError(
+                wrong_arguments(node.span, f.name, many + (f" and {', '.join(f.params)}" if f.params else ""))
+            )
         axis: int | None = None
         for key, value in node.kwargs.items():
             if key == "axis" and f.kind == "reduction":
@@ -361,7 +377,9 @@ class Expressions:
         for key, default in f.params.items():
             if key in given:
                 value = self.number(given[key], local)
-                params[key] = tuple(int(k) for k in value) if isinstance(value, np.ndarray) and key == "shape_to" else value
+                params[key] = (
+                    tuple(int(k) for k in value) if isinstance(value, np.ndarray) and key == "shape_to" else value
+                )
             elif default is ...:
                 raise OptError(wrong_arguments(node.span, f.name, f"needs `{key}`"))
         return params, axis
@@ -417,7 +435,9 @@ class Expressions:
     def _over_subset(self, node: ast.Call, f: Function, gen: ast.Comprehension, subset: str, local: Local) -> Expr:
         """`sum(e for i in S)` over a subset variable: each member's e counts where it is chosen."""
         if f.name != "sum":
-            raise OptError(wrong_arguments(node.span, f.name, "cannot run over a subset that is to be found", "only sum can"))
+            raise OptError(
+                wrong_arguments(node.span, f.name, "cannot run over a subset that is to be found", "only sum can")
+            )
         v = self.scope.variables[subset]
         axis = v.axes[0]
         if axis is None:
@@ -461,7 +481,9 @@ def _neighbour(by: int) -> Callable[[Expressions, ast.Call, Local], Expr]:
         base = self.expr(node.args[0], local)
         if not base.kind.startswith("label:"):
             hint = "with whole numbers write t - 1 or t + 1"
-            raise OptError(wrong_arguments(node.span, "prev" if by < 0 else "next", "takes a member of a set of labels", hint))
+            raise OptError(
+                wrong_arguments(node.span, "prev" if by < 0 else "next", "takes a member of a set of labels", hint)
+            )
         return Shifted(base=base, by=by, kind=base.kind, span=node.span, indices=base.indices)
 
     return make

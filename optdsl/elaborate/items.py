@@ -36,7 +36,9 @@ def items(statement: ast.Foreach, problem: Problem, access: Access) -> list[tupl
             return [(str(k), k) for k in range(*ends)]
         if domain.func.id == "tensors":
             return _tensors(domain, access)
-    raise OptError(not_a_value(domain.span, f"`{domain.span.text}`", "foreach runs over range(…), a..b, a list, or tensors(…)"))
+    raise OptError(
+        not_a_value(domain.span, f"`{domain.span.text}`", "foreach runs over range(…), a..b, a list, or tensors(…)")
+    )
 
 
 def _tensors(call: ast.Call, access: Access) -> list[tuple[str, Any]]:
@@ -46,7 +48,11 @@ def _tensors(call: ast.Call, access: Access) -> list[tuple[str, Any]]:
     texts = [a.value for a in call.args if isinstance(a, ast.Str)]
     match = call.kwargs.get("match")
     if len(texts) != 1 or not (match is None or isinstance(match, ast.Str)) or set(call.kwargs) - {"match"}:
-        raise OptError(wrong_arguments(call.span, "tensors", "takes a file and match=", 'tensors("model.safetensors", match="*.weight")'))
+        raise OptError(
+            wrong_arguments(
+                call.span, "tensors", "takes a file and match=", 'tensors("model.safetensors", match="*.weight")'
+            )
+        )
     path = access.resolve(texts[0], call.span)
     pattern = match.value if isinstance(match, ast.Str) else "*"
     found = [(name, value) for name, value in open_tensors(path, call.span) if fnmatch.fnmatch(name, pattern)]

@@ -60,7 +60,14 @@ class Rows:
             self._append(name, relation, left, right, scope, row.span, when=when)
 
     def _append(
-        self, name: str | None, relation: str, left: Expr, right: Expr, scope: IndexScope | None, span: Any, **extra: Any
+        self,
+        name: str | None,
+        relation: str,
+        left: Expr,
+        right: Expr,
+        scope: IndexScope | None,
+        span: Any,
+        **extra: Any,
     ) -> None:
         base = name or f"row {len(self.constraints) + 1}"
         taken = {c.key for c in self.constraints}

@@ -84,7 +84,9 @@ class Structure:
                                s.span, s), names  # fmt: skip
             case ast.RandomDecl():
                 names = {n.id: f"the random quantity `{n.id}`" for n in s.names}
-                return Feature("random", s.names[0].id, "a stochastic form (expectations over random quantities)", s.span, s), names
+                return Feature(
+                    "random", s.names[0].id, "a stochastic form (expectations over random quantities)", s.span, s
+                ), names
             case ast.OracleDecl():
                 return Feature("oracle", s.name.id, "the ZerothOrder form (function values only)", s.span, s), {
                     s.name.id: f"the oracle `{s.name.id}`"

@@ -119,7 +119,11 @@ def _form(original: Problem, problem: Problem) -> Conic:
             w.walk.variable(name)
     whole = cp.Problem(cp.Maximize(expr) if maximise else cp.Minimize(expr), list(rows.values()))
     return Conic(
-        problem=whole, variables=w.algebra.variables, rows=rows, maximise=maximise, back=partial(_back, original, maximise)
+        problem=whole,
+        variables=w.algebra.variables,
+        rows=rows,
+        maximise=maximise,
+        back=partial(_back, original, maximise),
     )
 
 
@@ -128,9 +132,13 @@ def _back(original: Problem, maximise: bool, answer: Answer) -> Solution:
 
     CVXPY's multiplier of `v <= 0` is ≥ 0 and tells how fast the minimum falls as the row is loosened.
     """
-    values = {} if answer.point is None else {
-        name: np.asarray(answer.point[name], dtype=float).reshape(v.shape) for name, v in original.variables.items()
-    }
+    values = (
+        {}
+        if answer.point is None
+        else {
+            name: np.asarray(answer.point[name], dtype=float).reshape(v.shape) for name, v in original.variables.items()
+        }
+    )
     sign = -1.0 if maximise else 1.0
     duals = {}
     for c in original.constraints:

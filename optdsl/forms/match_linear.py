@@ -30,7 +30,9 @@ class Matching:
         pairs = [bounds(problem, v, self.walk.constants) for v in problem.variables.values()]
         self.lower = np.concatenate([a.ravel() for a, _ in pairs]) if pairs else np.zeros(0)
         self.upper = np.concatenate([b.ravel() for _, b in pairs]) if pairs else np.zeros(0)
-        self.integer = np.concatenate([np.full(v.size, integral(v)) for v in problem.variables.values()] or [np.zeros(0, bool)])
+        self.integer = np.concatenate(
+            [np.full(v.size, integral(v)) for v in problem.variables.values()] or [np.zeros(0, bool)]
+        )
         self.maximise = problem.objective is not None and problem.objective.maximise
         self.blocks: list[Block] = []
         self._parts: list[tuple[Affine, np.ndarray, np.ndarray]] = []
@@ -73,7 +75,10 @@ class Matching:
         zero = v.value == 0
         least = np.where(zero, 0.0, np.minimum(at_low, at_high))
         most = np.where(zero, 0.0, np.maximum(at_low, at_high))
-        return (np.bincount(v.row, least, minlength=v.n) + v.constant, np.bincount(v.row, most, minlength=v.n) + v.constant)
+        return (
+            np.bincount(v.row, least, minlength=v.n) + v.constant,
+            np.bincount(v.row, most, minlength=v.n) + v.constant,
+        )
 
     def _big_m(self, v: Affine, relation: str, switch: Affine, c: Constraint) -> None:
         """`v relation 0` wherever `switch` (0/1, one entry a row) is 1, with M from the bounds."""
@@ -83,7 +88,11 @@ class Matching:
                 continue
             if not np.isfinite(reach).all():
                 row = int(np.argmax(~np.isfinite(reach)))
-                unbounded = {self._owner(k) for k in v.column[v.row == row] if not np.isfinite([self.lower[k], self.upper[k]]).all()}
+                unbounded = {
+                    self._owner(k)
+                    for k in v.column[v.row == row]
+                    if not np.isfinite([self.lower[k], self.upper[k]]).all()
+                }
                 raise OptError(indicator_needs_bounds(c.span, c.label, ", ".join(sorted(unbounded))))
             M = np.maximum(reach, 0.0) if sense == "<=" else np.minimum(reach, 0.0)
             relaxed = self.algebra.add(v, self.algebra.scale(switch, M))
@@ -140,7 +149,9 @@ class Matching:
 
     def _common(self, expr: Affine, n: int) -> dict[str, Any]:
         starts = np.cumsum([0, *(p.n for p, _, _ in self._parts)])
-        row = np.concatenate([p.row + s for (p, _, _), s in zip(self._parts, starts, strict=False)] or [np.zeros(0, np.int64)])
+        row = np.concatenate(
+            [p.row + s for (p, _, _), s in zip(self._parts, starts, strict=False)] or [np.zeros(0, np.int64)]
+        )
         column = np.concatenate([p.column for p, _, _ in self._parts] or [np.zeros(0, np.int64)])
         value = np.concatenate([p.value for p, _, _ in self._parts] or [np.zeros(0)])
         A = sp.coo_array((value, (row, column)), shape=(int(starts[-1]), n)).tocsr()
@@ -217,8 +228,12 @@ def match(problem: Problem) -> list[LinearProgram | Mismatch]:
     if isinstance(found, Mismatch):
         return [Mismatch(f.title, found.reasons) for f in FORMS]
     why = {
-        LinearProgram: "the objective is quadratic" if isinstance(found, QuadraticProgram) else "some variables are whole numbers",
-        QuadraticProgram: "some variables are whole numbers" if isinstance(found, MixedInteger) else "the objective is linear",
+        LinearProgram: "the objective is quadratic"
+        if isinstance(found, QuadraticProgram)
+        else "some variables are whole numbers",
+        QuadraticProgram: "some variables are whole numbers"
+        if isinstance(found, MixedInteger)
+        else "the objective is linear",
         MixedInteger: "no variable is restricted to whole numbers",
     }
     out: list[LinearProgram | Mismatch] = [found]

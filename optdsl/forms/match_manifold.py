@@ -36,7 +36,9 @@ def match(problem: Problem) -> list[SmoothOnManifold | Mismatch]:
 
 def _attempt(problem: Problem) -> SmoothOnManifold | list[Reason]:
     reasons = []
-    on = [v for v in problem.variables.values() if any(set_kinds()[p.kind].group == "manifold" for p in members(v.within))]
+    on = [
+        v for v in problem.variables.values() if any(set_kinds()[p.kind].group == "manifold" for p in members(v.within))
+    ]
     if len(on) != 1 or len(problem.variables) != 1:
         return [Reason("there is not exactly one variable, on a manifold")]
     (v,) = on

@@ -11,10 +11,10 @@ from optdsl.analysis.strong import strong_convexity
 from optdsl.forms.base import Mismatch, Reason
 from optdsl.forms.rows import back_by_slices
 from optdsl.forms.smooth import SmoothUnconstrained
+from optdsl.ir import build
 from optdsl.ir.problem import Objective, Problem
 from optdsl.lower.torch import TorchFunction
 from optdsl.lower.vector import Unsupported
-from optdsl.ir import build
 
 FORMS = (SmoothUnconstrained,)
 HESSIAN_LIMIT = 2000

@@ -60,7 +60,9 @@ def split_point(problem: Problem, original: Problem, x: NDArray[np.float64]) -> 
     return {name: np.array(x[slices[name]]).reshape(v.shape) for name, v in original.variables.items()}
 
 
-def back_by_slices(problem: Problem, original: Problem, blocks: list[Block], maximise: bool, answer: Answer) -> Solution:
+def back_by_slices(
+    problem: Problem, original: Problem, blocks: list[Block], maximise: bool, answer: Answer
+) -> Solution:
     """Brings a flat answer back: values by name, duals by constraint key in the problem's own sense."""
     values = {} if answer.point is None else split_point(problem, original, np.asarray(answer.point))
     sign = -1.0 if maximise else 1.0

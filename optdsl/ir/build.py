@@ -8,7 +8,22 @@ from typing import Any
 import numpy as np
 
 from optdsl.functions.table import Function, functions
-from optdsl.ir.nodes import Apply, Axes, Choose, Const, Data, Expr, Gather, Index, IndexValue, Op, Reduce, Scope, Shape, Var
+from optdsl.ir.nodes import (
+    Apply,
+    Axes,
+    Choose,
+    Const,
+    Data,
+    Expr,
+    Gather,
+    Index,
+    IndexValue,
+    Op,
+    Reduce,
+    Scope,
+    Shape,
+    Var,
+)
 from optdsl.syntax.source import Span
 
 

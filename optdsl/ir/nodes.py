@@ -49,7 +49,9 @@ class Expr:
 
     def __repr__(self) -> str:
         """The node in a few characters, for messages of the developer's kind."""
-        label = next((str(getattr(self, a)) for a in ("op", "function", "name", "index", "value") if hasattr(self, a)), "")
+        label = next(
+            (str(getattr(self, a)) for a in ("op", "function", "name", "index", "value") if hasattr(self, a)), ""
+        )
         inner = ", ".join(repr(c) for c in self.children)
         return f"{label or type(self).__name__}({inner})" if inner else label
 

@@ -217,7 +217,12 @@ class Problem:
             if isinstance(s, LabelSet | IntSet):
                 out.append(list(s.labels))
             elif isinstance(s, TupleSet):
-                out.append([tuple(self.member(p, c[k]) for p, c in zip(s.parents, s.columns, strict=True)) for k in range(s.size)])
+                out.append(
+                    [
+                        tuple(self.member(p, c[k]) for p, c in zip(s.parents, s.columns, strict=True))
+                        for k in range(s.size)
+                    ]
+                )
             else:
                 out.append(None)
         return out

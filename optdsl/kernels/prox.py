@@ -42,8 +42,10 @@ class L1:
         return np.asarray(np.sign(y) * np.maximum(np.abs(y) - t * self.weight, 0.0))
 
     def lipschitz(self, size: int) -> float:
-        return float(np.linalg.norm(np.broadcast_to(self.weight, (size,)))) if np.ndim(self.weight) == 0 else float(
-            np.linalg.norm(self.weight)
+        return (
+            float(np.linalg.norm(np.broadcast_to(self.weight, (size,))))
+            if np.ndim(self.weight) == 0
+            else float(np.linalg.norm(self.weight))
         )
 
     def entry_lipschitz(self) -> float:

@@ -135,7 +135,9 @@ class Evaluator:
 
     def dense(self, value: Any, node: Expr) -> Any:
         if int(np.prod(value.shape, dtype=np.int64)) > DENSE_LIMIT:
-            raise OptError(too_large(node.span, "the dense form of this sparse array", int(np.prod(value.shape)), DENSE_LIMIT))
+            raise OptError(
+                too_large(node.span, "the dense form of this sparse array", int(np.prod(value.shape)), DENSE_LIMIT)
+            )
         return value.toarray()
 
     def _op(self, node: Op, table: Table) -> Any:
@@ -297,7 +299,9 @@ class Evaluator:
         at = s.find(columns)
         if np.any(at < 0):
             row = int(np.argmax(np.atleast_1d(at < 0)))
-            members = (self.problem.member(p, int(np.atleast_1d(c)[row])) for p, c in zip(s.parents, columns, strict=True))
+            members = (
+                self.problem.member(p, int(np.atleast_1d(c)[row])) for p, c in zip(s.parents, columns, strict=True)
+            )
             raise OptError(tuple_missing(node.span, s.name, ", ".join(str(m) for m in members)))
         return at
 
@@ -333,7 +337,11 @@ class Evaluator:
             return self._sparse_gather(node, base, table)
         at, varies = self.positions(node, table)
         array = np.asarray(base)
-        if varies and is_whole(at[0], array.shape[0]) and all(_full(p, n) for p, n in zip(at[1:], array.shape[1:], strict=True)):
+        if (
+            varies
+            and is_whole(at[0], array.shape[0])
+            and all(_full(p, n) for p, n in zip(at[1:], array.shape[1:], strict=True))
+        ):
             return array
         if not varies:
             return array[tuple(at)]

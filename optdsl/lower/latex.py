@@ -30,7 +30,16 @@ from optdsl.ir.sets.table import members, set_kinds
 #: Binding strength: what stands inside a stronger one needs brackets.
 SUM, PRODUCT, POWER, ATOM = 1, 2, 3, 4
 RELATIONS = {"==": "=", "<=": r"\le", ">=": r"\ge", ">>": r"\succeq", "<<": r"\preceq"}
-COMPARISONS = {"eq": "=", "ne": r"\ne", "le": r"\le", "ge": r"\ge", "lt": "<", "gt": ">", "and": r"\wedge", "or": r"\vee"}
+COMPARISONS = {
+    "eq": "=",
+    "ne": r"\ne",
+    "le": r"\le",
+    "ge": r"\ge",
+    "lt": "<",
+    "gt": ">",
+    "and": r"\wedge",
+    "or": r"\vee",
+}
 GREEK = {
     "alpha", "beta", "gamma", "delta", "epsilon", "eta", "theta", "lambda", "mu", "nu", "xi", "pi", "rho", "sigma", "tau",
     "phi", "psi", "omega", "Gamma", "Delta", "Theta", "Lambda", "Phi", "Psi", "Omega",
@@ -144,11 +153,16 @@ class Latex:
 
     def _apply(self, e: Apply) -> tuple[str, int]:
         f = functions()[e.function]
-        bare = any(f.latex.startswith(s) for s in (r"\left|", r"\|", r"\sqrt", r"\lfloor", r"\lceil", r"\frac", "e^")) or "(" in f.latex
+        bare = (
+            any(f.latex.startswith(s) for s in (r"\left|", r"\|", r"\sqrt", r"\lfloor", r"\lceil", r"\frac", "e^"))
+            or "(" in f.latex
+        )
         args = [self(a) if bare else self._inside(a, ATOM) for a in e.args]
         if f.arity is None:
             args = [", ".join(args)]
-        params: Mapping[str, Any] = {k: number(v) if np.ndim(v) == 0 and not isinstance(v, str) else v for k, v in e.params.items()}
+        params: Mapping[str, Any] = {
+            k: number(v) if np.ndim(v) == 0 and not isinstance(v, str) else v for k, v in e.params.items()
+        }
         text = f.latex.format(*args, **params)
         if e.axis is not None:
             text = rf"\left[{text}\right]_{{\text{{axis }}{e.axis}}}"
@@ -194,7 +208,12 @@ class Latex:
         """high − 1, simplified where it was written `a..b`."""
         if isinstance(high, Const):
             return number(int(high.value) - 1)
-        if isinstance(high, Op) and high.op == "add" and isinstance(high.args[1], Const) and int(high.args[1].value) == 1:
+        if (
+            isinstance(high, Op)
+            and high.op == "add"
+            and isinstance(high.args[1], Const)
+            and int(high.args[1].value) == 1
+        ):
             return self(high.args[0])
         return f"{self._inside(high, SUM)} - 1"
 
@@ -218,7 +237,9 @@ class Latex:
             text += rf",\ {name(v.name)} \le {self(v.upper)}"
         for part in members(v.within):
             kind = set_kinds()[part.kind]
-            shown = {k: number(x) if np.ndim(x) == 0 and not isinstance(x, str | bool) else k for k, x in part.params.items()}
+            shown = {
+                k: number(x) if np.ndim(x) == 0 and not isinstance(x, str | bool) else k for k, x in part.params.items()
+            }
             text += rf",\ {name(v.name)} \in {kind.latex.format(**shown)}"
         return text
 
@@ -237,7 +258,9 @@ class Latex:
             tag = rf" \qquad \text{{({c.name})}}" if c.name else ""
             lines.append(f"{lead} & {self.constraint(c)}{tag}")
             lead = ""
-        lines += [f"{lead if k == 0 else ''} & {self.variable(v)}" for k, v in enumerate(self.problem.variables.values())]
+        lines += [
+            f"{lead if k == 0 else ''} & {self.variable(v)}" for k, v in enumerate(self.problem.variables.values())
+        ]
         return lines + self._where()
 
     def _where(self) -> list[str]:
@@ -259,4 +282,3 @@ def problem_latex(problem: Problem) -> str:
     """The whole problem as one display."""
     body = " \\\\\n  ".join(Latex(problem).problem_lines())
     return f"\\begin{{aligned}}\n  {body}\n\\end{{aligned}}"
-

@@ -186,7 +186,9 @@ class SparseAlgebra(Algebra):
     def matrix(self, f: Function, args: Sequence[Any], shapes: Sequence[Shape], rows: int, node: Apply) -> Affine:
         if f.name == "quad_form" and rows == 1 and isinstance(args[0], Affine):
             P = args[1]
-            return self.group(self.product(args[0], self.linear(P, args[0]), node), np.zeros(args[0].n, dtype=np.int64), 1, 1)
+            return self.group(
+                self.product(args[0], self.linear(P, args[0]), node), np.zeros(args[0].n, dtype=np.int64), 1, 1
+            )
         if f.name == "quad_over_lin" and isinstance(args[0], Affine) and not isinstance(args[1], Affine):
             total = self.reduction(_SUM_SQUARES, args[0], rows, args[0].n // rows, node)
             return self.scale(total, 1.0 / np.asarray(args[1], dtype=float).ravel())

@@ -88,9 +88,7 @@ class _Builder:
         self.tuples = {k: (name, at[keep]) for k, (name, at) in self.tuples.items()}
 
 
-def expand(
-    table: Table, scope: Scope, sets: dict[str, AnySet], evaluate: Callable[[Expr, Table], Any]
-) -> Table:
+def expand(table: Table, scope: Scope, sets: dict[str, AnySet], evaluate: Callable[[Expr, Table], Any]) -> Table:
     """The child table that a scope opens. `evaluate(e, t)` gives constants over a table, (size,) or scalar."""
     b = _Builder(table)
     pending = conjuncts(scope.condition)
@@ -109,13 +107,19 @@ def expand(
 
 
 def _add(
-    b: _Builder, generator: Generator, pending: list[Expr], sets: dict[str, AnySet], evaluate: Callable[[Expr, Table], Any]
+    b: _Builder,
+    generator: Generator,
+    pending: list[Expr],
+    sets: dict[str, AnySet],
+    evaluate: Callable[[Expr, Table], Any],
 ) -> list[Expr]:
     """Extends the rows by one generator; gives back the conditions that are still to be tested."""
     old = len(b.rows)
     if isinstance(generator.domain, RangeDomain):
         here = b.snapshot()
-        low, high = (np.asarray(evaluate(e, here), dtype=np.int64) for e in (generator.domain.low, generator.domain.high))
+        low, high = (
+            np.asarray(evaluate(e, here), dtype=np.int64) for e in (generator.domain.low, generator.domain.high)
+        )
         counts = np.broadcast_to(np.maximum(high - low, 0), (old,))
         _guard(int(counts.sum()), generator)
         group, place = _ragged(counts)

@@ -36,7 +36,11 @@ class TorchAlgebra(Algebra):
 
     def tensor(self, array: Any) -> Any:
         def make() -> Any:
-            flat = np.array(array, dtype=float) if not np.asarray(array).flags.writeable else np.asarray(array, dtype=float)
+            flat = (
+                np.array(array, dtype=float)
+                if not np.asarray(array).flags.writeable
+                else np.asarray(array, dtype=float)
+            )
             return self.torch.as_tensor(flat, dtype=self.dtype, device=self.device)
 
         return self._keep(array, make)
@@ -77,13 +81,20 @@ class TorchAlgebra(Algebra):
     def _sparse(self, M: Any) -> Any:
         coo = sp.coo_array(M)
         at = np.stack([coo.row, coo.col]).astype(np.int64)
-        t = self.torch.sparse_coo_tensor(at, coo.data, M.shape, dtype=self.dtype, device=self.device, check_invariants=False)
+        t = self.torch.sparse_coo_tensor(
+            at, coo.data, M.shape, dtype=self.dtype, device=self.device, check_invariants=False
+        )
         return t.coalesce()
 
     def group(self, a: Any, parent_row: Any, rows: int, width: int) -> Any:
         parent = np.asarray(parent_row)
         blocks = a.reshape(-1, width)
-        if rows and len(parent) % rows == 0 and len(parent) and np.array_equal(parent, np.repeat(np.arange(rows), len(parent) // rows)):
+        if (
+            rows
+            and len(parent) % rows == 0
+            and len(parent)
+            and np.array_equal(parent, np.repeat(np.arange(rows), len(parent) // rows))
+        ):
             return blocks.reshape(rows, -1, width).sum(1).reshape(-1)
         out = self.torch.zeros((rows, width), dtype=self.dtype, device=self.device)
         return out.index_add(0, self.index(parent), blocks).reshape(-1)
@@ -139,7 +150,9 @@ class TorchFunction:
         return walk.vector(self.expr).reshape(())
 
     def _leaf(self, x: Any, grad: bool) -> Any:
-        return self.torch.tensor(np.asarray(x, dtype=float), dtype=self.torch.float64, device=self.device, requires_grad=grad)
+        return self.torch.tensor(
+            np.asarray(x, dtype=float), dtype=self.torch.float64, device=self.device, requires_grad=grad
+        )
 
     def value(self, x: Any) -> float:
         with self.torch.no_grad():

@@ -147,7 +147,9 @@ class Walk:
         return self._memo[key]
 
     def take_rows(self, v: Any, rows: Any, width: int) -> Any:
-        return self.algebra.take(v, (np.asarray(rows)[:, None] * width + np.arange(width)).ravel() if width != 1 else rows)
+        return self.algebra.take(
+            v, (np.asarray(rows)[:, None] * width + np.arange(width)).ravel() if width != 1 else rows
+        )
 
     def spread(self, child: Expr, node: Expr, table: Table) -> Any:
         """`child` brought to the rows and shape of `node`: a NumPy vector for a constant, else a target vector."""
@@ -167,7 +169,9 @@ class Walk:
         v = self._value(child, table)
         if rows == count and child.size == node.size:
             return v
-        at = np.arange(rows)[:, None] * child.size + (np.zeros(node.size, int) if not child.shape else np.arange(node.size))
+        at = np.arange(rows)[:, None] * child.size + (
+            np.zeros(node.size, int) if not child.shape else np.arange(node.size)
+        )
         index = np.broadcast_to(at, (count, node.size)).ravel() if rows == 1 else at.ravel()
         return self.algebra.take(v, index)
 
@@ -264,14 +268,24 @@ class Walk:
             M2 = sp.csr_array(sp.kron(sp.csr_array(M2), sp.eye_array(sv[1])))
         return self.algebra.linear(M2, v)
 
-    def _batched_constant(self, M: Any, const: Expr, other: Expr, node: Op, table: Table, *, constant_left: bool) -> Any:
+    def _batched_constant(
+        self, M: Any, const: Expr, other: Expr, node: Op, table: Table, *, constant_left: bool
+    ) -> Any:
         """One side varies over the rows and is constant: entrywise products, then sums."""
         rows = self.rows(node, table)
         values = np.asarray(M.toarray() if sp.issparse(M) else M, dtype=float)
-        flat = (values.reshape(table.size, -1) if const.indices else np.broadcast_to(values.reshape(1, -1), (rows, const.size)))
+        flat = (
+            values.reshape(table.size, -1)
+            if const.indices
+            else np.broadcast_to(values.reshape(1, -1), (rows, const.size))
+        )
         v = self.spread(other, _like(other, node), table)
         left, right = (const, other) if constant_left else (other, const)
-        m, k, n = (left.shape[0] if len(left.shape) == 2 else 1), left.shape[-1], (right.shape[1] if len(right.shape) == 2 else 1)
+        m, k, n = (
+            (left.shape[0] if len(left.shape) == 2 else 1),
+            left.shape[-1],
+            (right.shape[1] if len(right.shape) == 2 else 1),
+        )
         i, j, p = np.meshgrid(np.arange(m), np.arange(n), np.arange(k), indexing="ij")
         at_left, at_right = (i * k + p).ravel(), (p * n + j).ravel()
         at_const, at_other = (at_left, at_right) if constant_left else (at_right, at_left)
@@ -351,7 +365,9 @@ class Walk:
             joined = self.algebra.concat(vectors)
             if rows > 1:
                 offsets = np.cumsum([0, *(s * rows for s in sizes)])
-                index = np.concatenate([o + np.arange(rows)[:, None] * s + np.arange(s) for o, s in zip(offsets, sizes, strict=False)], 1)
+                index = np.concatenate(
+                    [o + np.arange(rows)[:, None] * s + np.arange(s) for o, s in zip(offsets, sizes, strict=False)], 1
+                )
                 joined = self.algebra.take(joined, index.ravel())
         if plan[0] == "take":
             return a_take(self.algebra, joined, plan[1], rows, total)
@@ -415,7 +431,9 @@ class Walk:
         strict, self.constants.strict = self.constants.strict, False
         try:
             branches = [
-                self.algebra.constant(np.broadcast_to(self.spread(c, node, table), (n,))) if c.constant else self.spread(c, node, table)
+                self.algebra.constant(np.broadcast_to(self.spread(c, node, table), (n,)))
+                if c.constant
+                else self.spread(c, node, table)
                 for c in (node.then, node.otherwise)
             ]
         finally:

@@ -22,7 +22,6 @@ from optdsl.report.rows import constraint_names, measured, summarise
 from optdsl.report.values import Values, plain_data
 from optdsl.run.run import Event
 
-
 if TYPE_CHECKING:
     from optdsl.solve import Outcome
 

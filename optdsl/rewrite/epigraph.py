@@ -88,7 +88,10 @@ class _Epigraph:
             case Op(op="add" | "sub"):
                 a, b = e.args
                 return build.op(
-                    e.op, self.convex(a, sign, scopes), self.convex(b, sign if e.op == "add" else -sign, scopes), span=e.span
+                    e.op,
+                    self.convex(a, sign, scopes),
+                    self.convex(b, sign if e.op == "add" else -sign, scopes),
+                    span=e.span,
                 )
             case Op(op="neg"):
                 return build.op("neg", self.convex(e.args[0], -sign, scopes), span=e.span)
@@ -167,5 +170,3 @@ def linearise(problem: Problem) -> Problem | None:
     return replace(
         problem, sets=work.sets, variables=work.variables, objective=objective, constraints=[*constraints, *work.rows]
     )
-
-

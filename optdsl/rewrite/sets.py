@@ -24,7 +24,9 @@ class NotRows(Exception):
     span: Span | None
 
 
-def bounds(problem: Problem, v: Variable, evaluator: Evaluator | None = None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def bounds(
+    problem: Problem, v: Variable, evaluator: Evaluator | None = None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Simple bounds of a variable, from its declaration, its kind and its sets: two arrays of its shape (±inf)."""
     evaluator = evaluator or Evaluator(problem)
     low, high = np.full(v.shape, -np.inf), np.full(v.shape, np.inf)
@@ -66,7 +68,12 @@ def as_rows(problem: Problem, keep: frozenset[str] = frozenset()) -> Problem:
 
 
 def _rows(
-    v: Variable, x: Expr, part: SetSpec, low: NDArray[np.float64], high: NDArray[np.float64], variables: dict[str, Variable]
+    v: Variable,
+    x: Expr,
+    part: SetSpec,
+    low: NDArray[np.float64],
+    high: NDArray[np.float64],
+    variables: dict[str, Variable],
 ) -> list[Constraint]:
     entry = set_kinds()[part.kind]
     if entry.rows is None:

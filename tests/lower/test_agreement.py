@@ -49,8 +49,32 @@ FLAT = sum(v.size for v in PROBLEM.variables.values())
 #: Keeps arguments inside every domain: values of variables are in (0.2, 1.5).
 ELEMENTWISE = sorted(n for n, f in functions().items() if f.kind == "elementwise")
 REDUCTIONS = sorted(n for n, f in functions().items() if f.kind == "reduction")
-STRUCTURAL = ["transpose", "reshape", "diag", "trace", "cumsum", "diff", "hstack", "vstack", "stack", "outer", "kron", "expand"]
-MATRIX = ["det", "quad_form", "quad_over_lin", "matrix_frac", "inv", "solve", "softmax", "norm_nuc", "lambda_max", "log_det"]
+STRUCTURAL = [
+    "transpose",
+    "reshape",
+    "diag",
+    "trace",
+    "cumsum",
+    "diff",
+    "hstack",
+    "vstack",
+    "stack",
+    "outer",
+    "kron",
+    "expand",
+]
+MATRIX = [
+    "det",
+    "quad_form",
+    "quad_over_lin",
+    "matrix_frac",
+    "inv",
+    "solve",
+    "softmax",
+    "norm_nuc",
+    "lambda_max",
+    "log_det",
+]
 
 
 def _leaf(draw: Any) -> Expr:
@@ -82,14 +106,20 @@ def expressions(draw: Any, depth: int = 3) -> Expr:
             child = draw(sub)
             axis = draw(st.sampled_from([None, *range(len(child.shape))]))
             params = {"k": 2} if name == "sum_largest" else {"p": 3} if name == "norm" else {}
-            assume(name != "sum_largest" or child.size >= 2 and (axis is None or child.shape[axis] >= 2))
-            assume(name not in ("var", "std") or child.size >= 2 and (axis is None or child.shape[axis] >= 2))
+            assume(name != "sum_largest" or (child.size >= 2 and (axis is None or child.shape[axis] >= 2)))
+            assume(name not in ("var", "std") or (child.size >= 2 and (axis is None or child.shape[axis] >= 2)))
             return build.apply(name, child, axis=axis, **params)
         if kind == "structural":
             name = draw(st.sampled_from(STRUCTURAL))
             count = 2 if name in ("hstack", "vstack", "stack", "outer", "kron") else 1
             args = [draw(sub) for _ in range(count)]
-            params = {"shape_to": (args[0].size,)} if name == "reshape" else {"shape_to": (2, *args[0].shape)} if name == "expand" else {}
+            params = (
+                {"shape_to": (args[0].size,)}
+                if name == "reshape"
+                else {"shape_to": (2, *args[0].shape)}
+                if name == "expand"
+                else {}
+            )
             return build.apply(name, *args, **params)
         if kind == "matrix":
             name = draw(st.sampled_from(MATRIX))

@@ -19,12 +19,22 @@ DEMAND_DUAL = np.array([0.225, 0.153, 0.126])
 def transport(**changes: Any) -> model.Report:
     parts: dict[str, Any] = {
         "problem": model.ProblemRecord(
-            title="Transport", file="transport.opt", sha256="0" * 64, sizes={"variables": 6, "rows": 5}, sense="minimize"
+            title="Transport",
+            file="transport.opt",
+            sha256="0" * 64,
+            sizes={"variables": 6, "rows": 5},
+            sense="minimize",
         ),
-        "data": [model.DataRecord(name="cost", source='csv("cost.csv")', sha256="1" * 64, shape=[2, 3], file="cost.csv")],
-        "facts": [model.Fact(name="objective curvature", value="affine", reasons=["a sum of constants times variables"])],
+        "data": [
+            model.DataRecord(name="cost", source='csv("cost.csv")', sha256="1" * 64, shape=[2, 3], file="cost.csv")
+        ],
+        "facts": [
+            model.Fact(name="objective curvature", value="affine", reasons=["a sum of constants times variables"])
+        ],
         "dispatch": model.Dispatch(
-            chosen="highs", form="LinearProgram", refused=[model.Refusal(backend="osqp", reason="it has rows of its own")]
+            chosen="highs",
+            form="LinearProgram",
+            refused=[model.Refusal(backend="osqp", reason="it has rows of its own")],
         ),
         "backend": model.BackendRecord(name="highs", version="1.11.0", options={"tol": 1e-7}),
         "tolerances": model.TolerancesRecord(feasibility=1e-6, gap=1e-6, stationarity=1e-6, integrality=1e-6),
@@ -50,9 +60,15 @@ def transport(**changes: Any) -> model.Report:
         ],
         "checks": [
             model.CheckRecord(
-                name="feasibility", value=0.0, tolerance=1e-6, holds=True, meaning="largest scaled violation of a constraint or set"
+                name="feasibility",
+                value=0.0,
+                tolerance=1e-6,
+                holds=True,
+                meaning="largest scaled violation of a constraint or set",
             ),
-            model.CheckRecord(name="gap", value=2.4e-16, tolerance=1e-6, holds=True, meaning="objective against the dual bound"),
+            model.CheckRecord(
+                name="gap", value=2.4e-16, tolerance=1e-6, holds=True, meaning="objective against the dual bound"
+            ),
         ],
         "iterations": 4,
         "seconds": model.Seconds(parse=0.011, compile=0.004, solve=0.002, certify=0.001),
@@ -92,14 +108,20 @@ def cut_off() -> model.Report:
     components = np.linalg.qr(rng.normal(size=(61, 5)))[0]
     return transport(
         problem=model.ProblemRecord(
-            title="Sparse PCA of digits", file="sparse_pca.opt", sha256="0" * 64, sizes={"variables": 305}, sense="minimize"
+            title="Sparse PCA of digits",
+            file="sparse_pca.opt",
+            sha256="0" * 64,
+            sizes={"variables": 305},
+            sense="minimize",
         ),
         dispatch=model.Dispatch(chosen="aradmm", form="CompositeOnManifold"),
         backend=model.BackendRecord(
             name="aradmm",
             version="0.1.0",
             options={"tol": 1e-6, "rho": 1.0},
-            paper=model.PaperRecord(title="Adaptive Riemannian ADMM for Nonsmooth Optimization", reference="arXiv 2510.18617"),
+            paper=model.PaperRecord(
+                title="Adaptive Riemannian ADMM for Nonsmooth Optimization", reference="arXiv 2510.18617"
+            ),
         ),
         stop=model.StopRecord(kind="time_limit", message="time limit of 4 s reached"),
         verdict=model.VerdictRecord(
@@ -126,5 +148,9 @@ def infeasible() -> model.Report:
         duals={},
         families=[],
         constraints=[],
-        checks=[model.CheckRecord(name="farkas", value=0.0, tolerance=1e-9, holds=True, meaning="the combination is a contradiction")],
+        checks=[
+            model.CheckRecord(
+                name="farkas", value=0.0, tolerance=1e-9, holds=True, meaning="the combination is a contradiction"
+            )
+        ],
     )

@@ -136,7 +136,12 @@ def _names(given: Any) -> list[str] | None:
 def _values(table: Table, column: int) -> NDArray[Any]:
     """Numbers, or text where no cell of the column is a number (labels as data)."""
     texts = table.texts(column)
-    if len(texts) and not any(_is_number(t.replace("\u2212", "-")) for t in texts[:50]) and texts[0] and not texts[0][0].isdigit():
+    if (
+        len(texts)
+        and not any(_is_number(t.replace("\u2212", "-")) for t in texts[:50])
+        and texts[0]
+        and not texts[0][0].isdigit()
+    ):
         return texts
     return table.numbers(column)
 

@@ -26,7 +26,9 @@ def make(name: str, args: Sequence[Any], kwargs: Mapping[str, Any], span: Span |
     rng = np.random.default_rng(int(kwargs.get("seed", 0)))
     first, second = (*args[1:], *(0.0, 1.0)[len(args) - 1 :])[:2]
     values = rng.normal(first, second, shape) if name == "normal" else rng.uniform(first, second, shape)
-    return Array(values, (None,) * values.ndim, array_source(f"{name}({list(shape)}, seed={kwargs.get('seed', 0)})", values))
+    return Array(
+        values, (None,) * values.ndim, array_source(f"{name}({list(shape)}, seed={kwargs.get('seed', 0)})", values)
+    )
 
 
 def _dataset(args: Sequence[Any], kwargs: Mapping[str, Any], span: Span | None) -> Array:

@@ -55,7 +55,7 @@ def _rank_accepts(shape: tuple[int, ...], kind: str, params: Params) -> str | No
 
 
 def _lorentz(x: Array, p: Params) -> float:
-    return float(abs(-x[0] ** 2 + x[1:] @ x[1:] + 1) / (1 + x @ x)) + max(0.0, -float(x[0]))
+    return float(abs(-(x[0] ** 2) + x[1:] @ x[1:] + 1) / (1 + x @ x)) + max(0.0, -float(x[0]))
 
 
 def _manifold(

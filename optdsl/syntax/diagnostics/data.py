@@ -23,7 +23,9 @@ def _related(span: Span | None) -> list[tuple[Span, str]]:
 @mistake("E301", "data without a value")
 def no_value(span: Span | None, name: str) -> Diagnostic:
     """A `data` or `param` without `=` must be given at run time."""
-    return Diagnostic("E301", f"`{name}` has no value", span, help=f"give it: --data {name}=FILE, or solve(data={{'{name}': …}})")
+    return Diagnostic(
+        "E301", f"`{name}` has no value", span, help=f"give it: --data {name}=FILE, or solve(data={{'{name}': …}})"
+    )
 
 
 @mistake("E302", "value is no set")
@@ -69,7 +71,13 @@ def not_a_number(cell: Cell, text: str, span: Span | None = None) -> Diagnostic:
         hint = "write decimals with a point"
     elif not text.strip():
         hint = "fill the cell, or leave its row out"
-    return Diagnostic("E307", f"{text!r} is not a number" if text.strip() else "the cell is empty", cell, related=_related(span), help=hint)
+    return Diagnostic(
+        "E307",
+        f"{text!r} is not a number" if text.strip() else "the cell is empty",
+        cell,
+        related=_related(span),
+        help=hint,
+    )
 
 
 @mistake("E308", "missing cells")
@@ -86,7 +94,9 @@ def duplicate_key(place: Place, key: object, span: Span | None = None) -> Diagno
 
 
 @mistake("E310", "label not in the set")
-def label_not_in_set(place: Place, label: object, set_name: str, labels: Sequence[object], span: Span | None = None) -> Diagnostic:
+def label_not_in_set(
+    place: Place, label: object, set_name: str, labels: Sequence[object], span: Span | None = None
+) -> Diagnostic:
     """A table has a label that its set does not have. Labels are compared exactly, after outer spaces are removed."""
     close = nearest(str(label), [str(x) for x in labels])
     return Diagnostic("E310", f"{label!r} is not in {set_name}", place, related=_related(span) if isinstance(place, Cell) else (),

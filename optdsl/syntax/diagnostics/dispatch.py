@@ -25,7 +25,9 @@ def backend_refuses(span: Span | None, name: str, reasons: Sequence[str]) -> Dia
 
 
 @mistake("E503", "wrong option")
-def bad_option(span: Span | None, backend: str, name: str, rule: str, known: Sequence[str], unknown: bool) -> Diagnostic:
+def bad_option(
+    span: Span | None, backend: str, name: str, rule: str, known: Sequence[str], unknown: bool
+) -> Diagnostic:
     """Each backend's options have names, types and ranges; `optdsl backends NAME` lists them."""
     if unknown:
         close = nearest(name, known)
@@ -35,7 +37,9 @@ def bad_option(span: Span | None, backend: str, name: str, rule: str, known: Seq
 
 
 @mistake("E504", "no backend takes the problem")
-def no_backend(title: str, mismatches: Sequence[tuple[str, Sequence[str]]], refused: Sequence[tuple[str, str]]) -> Diagnostic:
+def no_backend(
+    title: str, mismatches: Sequence[tuple[str, Sequence[str]]], refused: Sequence[tuple[str, str]]
+) -> Diagnostic:
     """The problem has no form that any backend takes. The notes say of each form why."""
     notes = [f"{form}: {'; '.join(reasons)}" for form, reasons in mismatches]
     notes += [f"backend {name}: {reason}" for name, reason in refused]

@@ -74,13 +74,17 @@ def wrong_arguments(span: Span, what: str, rule: str, hint: str | None = None) -
 @mistake("E206", "variable hides a function")
 def hides_function(span: Span, name: str) -> Diagnostic:
     """A value may not carry the name of a function of the language, since `name(…)` would then mean two things."""
-    return Diagnostic("E206", f"`{name}` is a function of the language", span, help=f"choose another name, such as `{name}_`")
+    return Diagnostic(
+        "E206", f"`{name}` is a function of the language", span, help=f"choose another name, such as `{name}_`"
+    )
 
 
 @mistake("E207", "wrong number of indices")
 def wrong_indices(span: Span, shown: str, given: int, wanted: int) -> Diagnostic:
     """An array takes one index an axis; an axis over a set of tuples takes one for each part of the tuple."""
-    return Diagnostic("E207", f"{shown} takes {wanted} ind{'ex' if wanted == 1 else 'ices'}, but {given} are given", span)
+    return Diagnostic(
+        "E207", f"{shown} takes {wanted} ind{'ex' if wanted == 1 else 'ices'}, but {given} are given", span
+    )
 
 
 @mistake("E208", "index of the wrong kind")

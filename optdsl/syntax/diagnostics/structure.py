@@ -48,7 +48,9 @@ def two_objectives(span: Span, first: Span) -> Diagnostic:
 @mistake("E406", "objective is not a number")
 def objective_not_scalar(span: Span, shown: str) -> Diagnostic:
     """What is minimised is one number."""
-    return Diagnostic("E406", f"the objective is {shown}, not a number", span, help="add it up: sum(…), norm2(…), max(…)")
+    return Diagnostic(
+        "E406", f"the objective is {shown}, not a number", span, help="add it up: sum(…), norm2(…), max(…)"
+    )
 
 
 @mistake("E407", "import")
@@ -78,7 +80,9 @@ def start_misfit(span: Span, shown: str, wanted: str) -> Diagnostic:
 @mistake("E411", "indicator")
 def bad_indicator(span: Span, rule: str) -> Diagnostic:
     """`open => row` needs a bool variable (or 1 - a bool variable) on the left and a row on the right."""
-    return Diagnostic("E411", f"an indicator {rule}", span, help="write `open[f] => flow[f] <= cap[f]` with a bool variable")
+    return Diagnostic(
+        "E411", f"an indicator {rule}", span, help="write `open[f] => flow[f] <= cap[f]` with a bool variable"
+    )
 
 
 @mistake("E412", "indicator without bounds")
