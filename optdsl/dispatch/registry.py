@@ -24,11 +24,12 @@ def backends() -> dict[str, Backend]:
             continue
         module = import_module(entry.name)
         for value in vars(module).values():
-            if isinstance(value, type) and issubclass(value, Backend) and value.__module__ == module.__name__:
-                if "name" in vars(value):
-                    if value.name in found:
-                        raise ValueError(f"two backends are named {value.name}")
-                    found[value.name] = value()
+            if not (isinstance(value, type) and issubclass(value, Backend) and value.__module__ == module.__name__):
+                continue
+            if "name" in vars(value):
+                if value.name in found:
+                    raise ValueError(f"two backends are named {value.name}")
+                found[value.name] = value()
     return found
 
 

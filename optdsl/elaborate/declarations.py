@@ -227,10 +227,12 @@ class Declarations:
             out.append(Axis(size, d.id if isinstance(d, ast.Name) else None, None))
         return out
 
+    def _labels(self, name: str) -> tuple[Any, ...]:
+        s = self.scope.sets[name]
+        return tuple(self._tuple_labels(s)) if isinstance(s, TupleSet) else s.labels
+
     def _tuple_labels(self, s: TupleSet) -> list[tuple[Any, ...]]:
-        parts = [
-            np.array(self.scope.sets[p].labels, dtype=object)[c] for p, c in zip(s.parents, s.columns, strict=True)
-        ]
+        parts = [np.array(self._labels(p), dtype=object)[c] for p, c in zip(s.parents, s.columns, strict=True)]
         return list(zip(*parts, strict=True))
 
     def data_decl(self, s: ast.DataDecl) -> None:
@@ -250,7 +252,7 @@ class Declarations:
 
     def _value(self, node: ast.Expr, name: str) -> Array | SparseTable | Tuples:
         if self._reader_name(node) is not None:
-            return self._load(node)  # type: ignore[arg-type]
+            return self._load(node)
         return from_python(self._python(node), name)
 
     def _python(self, node: ast.Expr) -> Any:
@@ -299,7 +301,8 @@ class Declarations:
         if element is not None:
             kind = f"label:{kind}"
         if s.type is not None:
-            axes = self.axes(s.type.dims)  # type: ignore[union-attr]
+            assert isinstance(s.type, ast.TypeExpr)
+            axes = self.axes(s.type.dims)
         else:
             axes = [
                 Axis(None, None, None) for _ in range(np.ndim(loaded.values) if not sp.issparse(loaded.values) else 2)
@@ -308,7 +311,7 @@ class Declarations:
         bound = bind(loaded, kind, axes, name, span, labels)
         for axis, size, axis_labels in zip(axes, bound.values.shape, bound.labels, strict=True):
             if axis.name in self.scope.open_sets and axis_labels is not None:
-                self._fix_set(axis.name, tuple(str(x) for x in axis_labels))  # type: ignore[arg-type]
+                self._fix_set(axis.name, tuple(str(x) for x in axis_labels))
             elif axis.name is not None and axis.labels is None:
                 self._fix_size(axis.name, size, s.span)
         names = tuple(a.name if a.labels is not None else None for a in axes)
@@ -353,6 +356,7 @@ class Declarations:
     def item(self, name: str, value: Any) -> None:
         """The item of `foreach`, bound as data with its own shape."""
         loaded = from_python(value, name)
+        assert isinstance(loaded, Array)
         bound = bind(loaded, _kind_of(loaded), [Axis(k, None, None) for k in np.shape(loaded.values)], name, None, ())
         self.scope.data[name] = DataValue(
             name, bound.values, (None,) * bound.values.ndim, _kind_of(loaded), "foreach", loaded.source.sha256
@@ -368,7 +372,7 @@ class Declarations:
     def let_decl(self, s: ast.LetDecl) -> None:
         self.claim(s.name)
         if self._reader_name(s.value) is not None:
-            loaded = self._load(s.value)  # type: ignore[arg-type]
+            loaded = self._load(s.value)
             self._bind(ast.DataDecl(s.span, s.name, None, [], s.value, s.doc), loaded, s.value.span, is_param=False)
             return
         self.scope.lets[s.name.id] = self.expressions.expr(s.value, {})
@@ -424,7 +428,7 @@ class Declarations:
     def _start(self, s: ast.VarDecl, shape: Shape) -> Expr:
         assert s.start is not None
         if self._reader_name(s.start) is not None:
-            loaded = self._load(s.start)  # type: ignore[arg-type]
+            loaded = self._load(s.start)
             e: Expr = build.const(np.asarray(loaded.values), s.start.span)  # type: ignore[union-attr]
         else:
             e = self.expressions.expr(s.start, {})
@@ -475,7 +479,7 @@ class Declarations:
                 params[key] = self._set_argument(given[key])
             elif default is ...:
                 at = call.span if call is not None else None
-                raise OptError(wrong_arguments(at, name, f"needs `{key}`"))  # type: ignore[arg-type]
+                raise OptError(wrong_arguments(at, name, f"needs `{key}`"))
             else:
                 params[key] = default
         return params

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -152,7 +153,7 @@ class Expressions:
         for op, a, b in zip(node.ops, operands, operands[1:], strict=False):
             if op not in COMPARE:
                 raise OptError(not_a_value(node.span, f"`{op}`", "here a condition compares with == != <= >= < >"))
-            parts.append(self.fit(node.span, (a, b), lambda o=op, x=a, y=b: build.op(COMPARE[o], x, y, span=node.span)))
+            parts.append(self.fit(node.span, (a, b), partial(build.op, COMPARE[op], a, b, span=node.span)))
         out = parts[0]
         for p in parts[1:]:
             out = build.op("and", out, p, span=node.span)
@@ -410,7 +411,7 @@ class Expressions:
         out = self.expr(node.args[0], local)
         for a in node.args[1:]:
             left, right = out, self.expr(a, local)
-            out = self.fit(node.span, (left, right), lambda x=left, y=right: build.apply(pair, x, y, span=node.span))
+            out = self.fit(node.span, (left, right), partial(build.apply, pair, left, right, span=node.span))
         return out
 
     def _reduction(self, node: ast.Call, f: Function, gen: ast.Comprehension, local: Local) -> Expr:
@@ -572,7 +573,7 @@ SPECIAL: dict[str, Callable[[Expressions, ast.Call, Local], Expr]] = {
     "tv": _tv,
     "zeros": _array(np.zeros),
     "ones": _array(np.ones),
-    "eye": _array(lambda s: np.eye(*s)),
+    "eye": _array(lambda s: np.eye(s[0], s[-1])),
     "linspace": _linspace,
     "arange": _arange,
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from optdsl.elaborate.expressions import Expressions, Local
@@ -93,8 +94,7 @@ class Rows:
             if op in (">>", "<<"):
                 self._semidefinite(left, right, span)
             else:
-                a, b = left, right
-                self.expressions.fit(span, (a, b), lambda a=a, b=b: build.op("sub", a, b, span=span))
+                self.expressions.fit(span, (left, right), partial(build.op, "sub", left, right, span=span))
             out.append((op, left, right))
         return out
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,6 +17,9 @@ from optdsl.lower.casadi import CasadiAlgebra
 from optdsl.lower.vector import Unsupported, Walk
 from optdsl.rewrite.epigraph import linearise
 from optdsl.rewrite.sets import NotRows, as_rows, bounds, integral
+
+if TYPE_CHECKING:
+    import casadi as ca
 
 FORMS = (Nonlinear,)
 
@@ -111,7 +115,7 @@ def _form(original: Problem, problem: Problem) -> Nonlinear:
     )
 
 
-def _product(walk: Walk, c: Constraint) -> object:
+def _product(walk: Walk, c: Constraint) -> ca.MX:
     """p q ≤ 0 beside p, q ≥ 0."""
     assert c.complements is not None
     table = walk.constants.open(c.scope)

@@ -51,8 +51,8 @@ class Nonlinear(Form):
         lagrangian = weight * self.f + ca.dot(rows, self.g)
         return {
             "f": ca.Function("f", [self.x], [self.f]),
-            "grad": ca.Function("grad", [self.x], [ca.gradient(self.f, self.x)]),
+            "grad": ca.Function("gradient", [self.x], [ca.gradient(self.f, self.x)]),
             "g": ca.Function("g", [self.x], [self.g]),
-            "jac": ca.Function("jac", [self.x], [ca.jacobian(self.g, self.x)]),
-            "hess": ca.Function("hess", [self.x, weight, rows], [ca.hessian(lagrangian, self.x)[0]]),
+            "jac": ca.Function("jacobian", [self.x], [ca.jacobian(self.g, self.x)]),
+            "hess": ca.Function("hessian", [self.x, weight, rows], [ca.hessian(lagrangian, self.x)[0]]),
         }

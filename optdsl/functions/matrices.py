@@ -35,7 +35,7 @@ def _log_det(m: Any, X: Any) -> Any:
         L, info = m.linalg.cholesky_ex(0.5 * (X + X.swapaxes(-1, -2)))
         value = 2 * m.log(m.diagonal(L, dim1=-2, dim2=-1)).sum(-1)
         return m.where(info == 0, value, m.full_like(value, -float("inf")))
-    sign, value = m.linalg.slogdet(0.5 * (X + X.swapaxes(-1, -2)))
+    _, value = m.linalg.slogdet(0.5 * (X + X.swapaxes(-1, -2)))
     positive = m.linalg.eigvalsh(0.5 * (X + X.swapaxes(-1, -2)))[..., 0] > 0
     return m.where(positive, value, -m.inf)
 

@@ -5,7 +5,7 @@ A lowering gets X of shape (B, k) and gives (B,). For CasADi that is a B×k matr
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from optdsl.functions.table import Function, Monotone, Sign, nonnegative, same_sign
@@ -90,6 +90,11 @@ def _prod(m: Any, X: Any) -> Any:
     return X.prod(1)
 
 
+def _all(lowering: Callable[..., Any]) -> dict[str, Any]:
+    """The same lowering for every target."""
+    return dict.fromkeys(("numpy", "torch", "casadi", "cvxpy"), lowering)
+
+
 FUNCTIONS = [
     Function(
         "sum",
@@ -170,7 +175,7 @@ FUNCTIONS = [
         monotone=_norm_monotone,
         smooth=False,
         prox="L1",
-        **{t: (lambda m, X: _norm(m, X, 1)) for t in ("numpy", "torch", "casadi", "cvxpy")},
+        **_all(lambda m, X: _norm(m, X, 1)),
     ),
     Function(
         "norm2",
@@ -182,7 +187,7 @@ FUNCTIONS = [
         monotone=_norm_monotone,
         smooth=False,
         prox="L2",
-        **{t: (lambda m, X: _norm(m, X, 2)) for t in ("numpy", "torch", "casadi", "cvxpy")},
+        **_all(lambda m, X: _norm(m, X, 2)),
     ),
     Function(
         "norm_fro",
@@ -194,7 +199,7 @@ FUNCTIONS = [
         monotone=_norm_monotone,
         smooth=False,
         prox="L2",
-        **{t: (lambda m, X: _norm(m, X, 2)) for t in ("numpy", "torch", "casadi", "cvxpy")},
+        **_all(lambda m, X: _norm(m, X, 2)),
     ),
     Function(
         "norm_inf",
@@ -206,7 +211,7 @@ FUNCTIONS = [
         monotone=_norm_monotone,
         smooth=False,
         prox="LInf",
-        **{t: (lambda m, X: _norm(m, X, float("inf"))) for t in ("numpy", "torch", "casadi", "cvxpy")},
+        **_all(lambda m, X: _norm(m, X, float("inf"))),
     ),
     Function(
         "norm",
@@ -218,7 +223,7 @@ FUNCTIONS = [
         curvature="convex",
         monotone=_norm_monotone,
         smooth=False,
-        **dict.fromkeys(("numpy", "torch", "casadi", "cvxpy"), _norm),
+        **_all(_norm),
     ),
     Function(
         "sum_squares",

@@ -230,6 +230,7 @@ class Evaluator:
         if node.function in ("sum", "mean"):
             out = segment_sum(value, child.parent_row, table.size)
             if node.function == "mean":
+                assert child.parent_row is not None
                 counts = np.bincount(child.parent_row, minlength=table.size)
                 if (counts == 0).any():
                     raise OptError(undefined_value(node.span, "mean", "the generator is empty"))
@@ -245,7 +246,8 @@ class Evaluator:
 
         Groups of unequal length are padded by repeating a member, which max and min do not see.
         """
-        counts = np.bincount(child.parent_row, minlength=table.size)  # type: ignore[arg-type]
+        assert child.parent_row is not None
+        counts = np.bincount(child.parent_row, minlength=table.size)
         if (counts == 0).any():
             raise OptError(undefined_value(node.span, node.function, "the generator is empty"))
         if (counts == counts[0]).all():
@@ -332,7 +334,8 @@ class Evaluator:
                 index = flat if varies else np.broadcast_to(flat, (table.size, *np.shape(flat)))
                 flat_base = np.asarray(base).reshape(table.size, -1)
                 return np.take_along_axis(flat_base, index.reshape(table.size, -1), 1).reshape(table.size, *node.shape)
-            return np.asarray(base)[(rows, *at)]
+            picked: tuple[Any, ...] = (rows, *at)
+            return np.asarray(base)[picked]
         if sp.issparse(base):
             return self._sparse_gather(node, base, table)
         at, varies = self.positions(node, table)
@@ -390,7 +393,7 @@ def segment_sum(value: Any, parent_row: Any, size: int) -> Any:
         return value.sum(axis=0, keepdims=True)
     counts = np.bincount(parent_row, minlength=size)
     if len(counts) and (counts == counts[0]).all() and counts[0] > 0:
-        return value.reshape((size, counts[0]) + value.shape[1:]).sum(axis=1)
+        return value.reshape((size, counts[0], *value.shape[1:])).sum(axis=1)
     out = np.zeros((size, *value.shape[1:]), dtype=value.dtype)
     used = np.flatnonzero(counts)
     if len(used):

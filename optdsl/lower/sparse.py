@@ -147,7 +147,7 @@ class SparseAlgebra(Algebra):
             row, column, value = S.row.astype(np.int64), a.column[S.col], np.asarray(S.data, dtype=float)
         else:
             P = sp.coo_array((sp.csr_array(coo) if coo is not None else sp.csr_array(M)) @ A)
-            row, column, value = P.row.astype(np.int64), P.col.astype(np.int64), P.data
+            row, column, value = P.row.astype(np.int64), P.col.astype(np.int64), np.asarray(P.data, dtype=float)
         return Affine(n, row, column, value, np.asarray(M @ a.constant, dtype=float).ravel())
 
     def group(self, a: Affine, parent_row: Any, rows: int, width: int) -> Affine:

@@ -134,9 +134,9 @@ def _add(
         for _, position, other in joins:
             mine = columns[position]
             theirs = np.broadcast_to(np.asarray(evaluate(other, here), dtype=np.int64), (old,))
-            low = int(min(mine.min(), theirs.min(initial=0)))
-            span = int(max(mine.max(), theirs.max(initial=0))) - low + 1
-            domain_key, row_key = domain_key * span + (mine - low), row_key * span + (theirs - low)
+            least = int(min(mine.min(), theirs.min(initial=0)))
+            span = int(max(mine.max(), theirs.max(initial=0))) - least + 1
+            domain_key, row_key = domain_key * span + (mine - least), row_key * span + (theirs - least)
         order = np.argsort(domain_key, kind="stable")
         keys = domain_key[order]
         first = np.searchsorted(keys, row_key, side="left")

@@ -80,7 +80,7 @@ class TorchAlgebra(Algebra):
 
     def _sparse(self, M: Any) -> Any:
         coo = sp.coo_array(M)
-        at = np.stack([coo.row, coo.col]).astype(np.int64)
+        at = self.torch.as_tensor(np.stack([coo.row, coo.col]).astype(np.int64))
         t = self.torch.sparse_coo_tensor(
             at, coo.data, M.shape, dtype=self.dtype, device=self.device, check_invariants=False
         )

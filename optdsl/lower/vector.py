@@ -394,6 +394,7 @@ class Walk:
     def _reduce(self, node: Reduce, table: Table) -> Any:
         child = self.constants.open(node.scope, table)
         outer = self.rows(node, table)
+        assert child.parent_row is not None
         parent = child.parent_row if node.indices else np.zeros(child.size, dtype=np.int64)
         if not node.indices and table.size != 1:
             child = self.constants.open(node.scope, self.constants.root)

@@ -99,7 +99,7 @@ def expressions(draw: Any, depth: int = 3) -> Expr:
             return build.op(op, *args)
         if kind == "elementwise":
             f = functions()[draw(st.sampled_from(ELEMENTWISE))]
-            params = {"p": draw(st.sampled_from([-1, 0, 1, 2, 3, 0.5]))} if f.name == "power" else {}
+            params: dict[str, Any] = {"p": draw(st.sampled_from([-1, 0, 1, 2, 3, 0.5]))} if f.name == "power" else {}
             return build.apply(f.name, *(draw(sub) for _ in range(f.arity or 1)), **params)
         if kind == "reduction":
             name = draw(st.sampled_from(REDUCTIONS))
@@ -219,7 +219,8 @@ def test_random_expressions_have_one_value(e: Expr, seed: int) -> None:
 def test_each_elementwise_function(name: str) -> None:
     f = functions()[name]
     args = [build.var("x", (3,)), build.var("y", (3,))][: f.arity]
-    _compare(build.apply(name, *args, **({"p": 3} if name == "power" else {})), 1)
+    params: dict[str, Any] = {"p": 3} if name == "power" else {}
+    _compare(build.apply(name, *args, **params), 1)
 
 
 # --- families against a plain loop ---------------------------------------------------------------
