@@ -126,7 +126,7 @@ def test_what_is_no_report_says_why(text: str, why: str) -> None:
 
 
 def test_plain_data() -> None:
-    given: dict[str, Any] = {
+    given: dict[Any, Any] = {
         "a": (1, np.float64(2.5)),
         "b": math.inf,
         "c": Path("x"),
