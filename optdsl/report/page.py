@@ -128,7 +128,7 @@ def _about(report: Report) -> list[str]:
     if backend.options:
         entries.append(("options", ", ".join(f"{k} = {v}" for k, v in backend.options.items())))
     if report.problem.file is not None:
-        entries.append(("problem", report.problem.file))
+        entries.append(("problem", Path(report.problem.file).name))
     entries += [("data", f"{d.name}: {d.source}") for d in report.data if not d.param]
     entries += [("param", f"{d.name}: {d.source}") for d in report.data if d.param]
     entries += [("environment", ", ".join(f"{k} {v}" for k, v in report.environment.items()))]
