@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+import optdsl
 from optdsl.report.status import MEANING
 
 from . import backends, check, explain, schema, solve, verify
@@ -24,9 +25,7 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from optdsl.report.environment import version
-
-        print(f"optdsl {version()}")
+        print(f"optdsl {optdsl.__version__}")
         raise typer.Exit
 
 

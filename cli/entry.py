@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+import optdsl
 from optdsl.report.status import BAD_INPUT
 
 if TYPE_CHECKING:
@@ -51,10 +52,9 @@ def run(arguments: Sequence[str]) -> int:
     except Exception as error:
         if os.environ.get("OPTDSL_DEBUG") == "1":
             raise
-        from optdsl.report.environment import version
         from optdsl.syntax.diagnostics.internal import internal_error
 
-        return tell([internal_error(type(error).__name__, str(error), version())], as_json)
+        return tell([internal_error(type(error).__name__, str(error), optdsl.__version__)], as_json)
 
 
 def _dispatch(arguments: Sequence[str]) -> int:

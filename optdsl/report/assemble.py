@@ -11,13 +11,14 @@ import numpy as np
 import scipy.sparse as sp
 from pydantic import BaseModel
 
+import optdsl
 from optdsl.backends.base import Backend
 from optdsl.certify.record import Certificate, Tolerances
 from optdsl.forms.answer import Answer, Claim, Stop, StopKind
 from optdsl.forms.base import Form
 from optdsl.ir.problem import Problem
 from optdsl.report import model
-from optdsl.report.environment import environment, package_version, version
+from optdsl.report.environment import environment, package_version
 from optdsl.report.rows import constraint_names, measured, summarise
 from optdsl.report.values import Values, plain_data
 from optdsl.run.run import Event
@@ -136,7 +137,7 @@ def _backend(backend: Backend, options: BaseModel) -> model.BackendRecord:
     paper = backend.paper
     return model.BackendRecord(
         name=backend.name,
-        version=package_version(backend.package) if backend.package else version(),
+        version=package_version(backend.package) if backend.package else optdsl.__version__,
         options=plain_data(options.model_dump()),
         paper=None if paper is None else model.PaperRecord(title=paper.title, reference=paper.reference),
     )

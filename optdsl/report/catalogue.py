@@ -19,11 +19,12 @@ from optdsl.syntax.diagnostics.dispatch import unknown_backend
 
 
 def entries(name: str | None = None) -> list[dict[str, Any]]:
-    """Every backend as plain data, or the one of that name. Raises OptError (E501)."""
+    """Every backend as plain data, by form and preference, or the one of that name. Raises OptError (E501)."""
     known = backends()
     if name is not None and name not in known:
         raise OptError(unknown_backend(None, name, known))
-    return [entry(b) for b in known.values() if name in (None, b.name)]
+    by_form = sorted(known.values(), key=lambda b: (b.forms[0].__name__, b.preference, b.name))
+    return [entry(b) for b in by_form if name in (None, b.name)]
 
 
 def entry(b: Backend) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import optdsl
 def environment(packages: list[str]) -> dict[str, str]:
     """Versions of Python, NumPy, optdsl and of the backend's packages; the machine's system and processor count."""
     found = {
-        "optdsl": version(),
+        "optdsl": optdsl.__version__,
         "python": platform.python_version(),
         "numpy": np.__version__,
         "platform": f"{platform.system()} {platform.machine()}",
@@ -33,8 +33,3 @@ def package_version(name: str) -> str | None:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
         return None
-
-
-def version() -> str:
-    """optdsl's own version."""
-    return getattr(optdsl, "__version__", None) or package_version("optdsl") or "unknown"

@@ -38,7 +38,7 @@ def screen(e: Explanation) -> RenderableType:
     forms = Grid.grid(padding=(0, 2))
     for form in e.forms:
         mark, style = ("✓", "green") if form.matched else ("✗", "dim")
-        sizes = [", ".join(f"{v:,} {k}" for k, v in form.sizes.items())] if form.sizes else []
+        sizes = [", ".join(f"{v:,} {k.replace('_', ' ')}" for k, v in form.sizes.items())] if form.sizes else []
         forms.add_row(Text(mark, style=style), Text(visible(form.name), style=style), _lines([*sizes, *form.reasons]))
     backends = Grid.grid(padding=(0, 2))
     for b in e.backends:

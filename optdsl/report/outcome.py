@@ -56,8 +56,10 @@ def in_words(report: Report) -> Words:
     if measured:
         details.append(_sentence(measured))
     if report.stop.kind != "converged":
-        stopped = STOPPED[report.stop.kind] + (f": {report.stop.message}" if report.stop.message else "")
-        details.append(_sentence(stopped))
+        message = report.stop.message
+        if report.stop.kind == "failed" and message:
+            message = f"{STOPPED['failed']}: {message}"
+        details.append(_sentence(message or STOPPED[report.stop.kind]))
     return Words(tone, _headline(report), " ".join(details))
 
 

@@ -15,7 +15,7 @@ from optdsl.syntax.diagnostics import OptError
 from optdsl.syntax.diagnostics.run import unwritable_file
 
 #: A page has room for more than a terminal.
-ROWS, COLUMNS, TABLES = 40, 16, 20
+ROOMY = views.Bounds(rows=40, solution=400, constraints=60, width=200, tables=20)
 
 STYLE = """
 .optdsl{--ink:#1c2024;--dim:#5f6873;--line:#dde1e6;--paper:#fff;--good:#18794e;--open:#915a00;--bad:#c62a2f;
@@ -32,12 +32,13 @@ STYLE = """
 .optdsl .verdict{margin:1.2rem 0;padding:.2rem 0 .2rem 1rem;border-left:4px solid currentColor}
 .optdsl .verdict p{color:var(--ink)}
 .optdsl .verdict strong{font-size:1.25rem}
-.optdsl .value{font-size:1.25rem;color:var(--ink);margin-left:1rem;font-variant-numeric:tabular-nums}
+.optdsl .value{white-space:nowrap;font-size:1.25rem;color:var(--ink);margin-left:1rem;font-variant-numeric:tabular-nums}
 .optdsl .good{color:var(--good)}.optdsl .open{color:var(--open)}.optdsl .bad{color:var(--bad)}
 .optdsl .wide{overflow-x:auto}
 .optdsl table{border-collapse:collapse;font-variant-numeric:tabular-nums;margin:.2rem 0}
 .optdsl th,.optdsl td{padding:.25rem 1rem .25rem 0;text-align:right;border-bottom:1px solid var(--line);
- vertical-align:top;background:none}
+ vertical-align:top;background:none;white-space:nowrap}
+.optdsl th:first-child,.optdsl td:first-child,.optdsl .words td:last-child{white-space:normal}
 .optdsl th:first-child,.optdsl td:first-child,.optdsl .words td{text-align:left}
 .optdsl tbody th{color:var(--ink)}
 .optdsl .plots{display:flex;flex-wrap:wrap;gap:1rem}
@@ -77,7 +78,7 @@ def page(report: Report) -> str:
 
 def fragment(report: Report) -> str:
     """The report as one element with its own style, as notebooks show it."""
-    v, words = views.view(report, ROWS, COLUMNS, TABLES), in_words(report)
+    v, words = views.view(report, ROOMY), in_words(report)
     value = f'<span class="value">{escape(v.objective)}</span>' if v.objective else ""
     parts = [
         f'<div class="optdsl"><style>{STYLE}</style><h1>{escape(v.title)}</h1><p class="dim">{escape(v.subtitle)}</p>',
@@ -103,7 +104,7 @@ def fragment(report: Report) -> str:
 
 def _table(table: Table, kind: str = "") -> str:
     parts = []
-    if table.title and not table.header:
+    if table.title and not table.header and not kind:
         parts.append(f"<p>{escape(table.title)}</p>")
     if table.rows:
         parts.append(f'<div class="wide"><table class="{kind}">')
@@ -127,7 +128,7 @@ def _about(report: Report) -> list[str]:
     if backend.options:
         entries.append(("options", ", ".join(f"{k} = {v}" for k, v in backend.options.items())))
     if report.problem.file is not None:
-        entries.append(("problem", report.problem.file))
+        entries.append(("problem", Path(report.problem.file).name))
     entries += [("data", f"{d.name}: {d.source}") for d in report.data if not d.param]
     entries += [("param", f"{d.name}: {d.source}") for d in report.data if d.param]
     entries += [("environment", ", ".join(f"{k} {v}" for k, v in report.environment.items()))]

@@ -47,7 +47,7 @@ def screen(report: Report) -> RenderableType:
         Text(v.subtitle, style="dim"),
         Text(),
         verdict,
-        Padding(Text(visible(words.detail)), (0, 0, 0, 2)),
+        Padding(Text(visible(words.detail)), (0, 0, 0, 2), expand=False),
     ]
     for table in [*v.solution, v.parts, v.constraints, v.checks]:
         if table is not None:
@@ -75,7 +75,7 @@ def grid(table: Table) -> RenderableType:
     for row in table.rows:
         out.add_row(*(Text(cell) for cell in row))
     if table.rows:
-        parts.append(out if table.header else Padding(out, (0, 0, 0, 2 if table.title else 0)))
+        parts.append(out if table.header else Padding(out, (0, 0, 0, 2 if table.title else 0), expand=False))
     if table.more:
         parts.append(Text(f"  {table.more}", style="dim"))
     return Group(*parts)

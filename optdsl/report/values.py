@@ -106,15 +106,16 @@ class Values(Record):
     def array(self, folder: Path | None = None) -> NDArray[Any]:
         """The array; read from the file in `folder` where it is kept there. Raises OptError if that file is altered."""
         if self._array is None:
-            if self.file is not None:
-                found = load_array(self.file, folder)
-            else:
-                found = np.array(_finite_or_words(self.values), dtype=self.dtype)
-            if list(found.shape) != self.shape:
-                raise OptError(
-                    altered_file(self.file.name if self.file else "report", "an array's shape is not the stated one")
+            where = "the report" if self.file is None else self.file.name
+            try:
+                read = (
+                    np.array(_floats(self.values), dtype=self.dtype)
+                    if self.file is None
+                    else load_array(self.file, folder)
                 )
-            self._array = found.astype(self.dtype, copy=False)
+                self._array = read.astype(self.dtype, copy=False).reshape(self.shape)
+            except (TypeError, ValueError):
+                raise OptError(altered_file(where, f"it holds no array of {self.dtype}{self.shape}")) from None
         return self._array
 
     def axis_labels(self, axis: int, folder: Path | None = None) -> list[Label] | None:
@@ -166,9 +167,9 @@ def _nested(a: NDArray[Any]) -> Any:
     return a.tolist()
 
 
-def _finite_or_words(values: Any) -> Any:
+def _floats(values: Any) -> Any:
     if isinstance(values, list):
-        return [_finite_or_words(v) for v in values]
+        return [_floats(v) for v in values]
     return float(values) if isinstance(values, str) else values
 
 

@@ -14,8 +14,23 @@ from optdsl.report.model import ConstraintRow, Report
 from optdsl.report.values import shown_label
 from optdsl.run.progress import elapsed
 
-#: Rows of one table, columns of a matrix, tables of a solution: together they fit one screen.
-ROWS, COLUMNS, TABLES = 12, 8, 6
+
+@dataclass(frozen=True)
+class Bounds:
+    """What fits: rows of one table, rows of all tables of the solution together, of the constraints, characters of a
+    matrix's row, tables of the solution."""
+
+    rows: int = 12
+    solution: int = 24
+    constraints: int = 9
+    width: int = 79
+    tables: int = 6
+
+
+ONE_SCREEN = Bounds()
+
+#: Entries of a vector that are shown in a line.
+IN_LINE = 8
 
 
 @dataclass(frozen=True)
@@ -41,16 +56,16 @@ class View:
     footer: str = ""
 
 
-def view(report: Report, rows: int = ROWS, columns: int = COLUMNS, tables: int = TABLES) -> View:
+def view(report: Report, fits: Bounds = ONE_SCREEN) -> View:
     """The report within these bounds."""
     return View(
         title=visible(report.problem.title),
         subtitle=visible(_subtitle(report)),
         objective=_objective(report),
-        solution=_solution(report, rows, columns, tables),
-        constraints=_constraints(report, rows),
+        solution=_solution(report, fits),
+        constraints=_constraints(report, fits.constraints),
         checks=_checks(report),
-        parts=_parts(report, rows),
+        parts=_parts(report, fits.rows),
         notes=[visible(n) for n in report.notes],
         footer=_footer(report),
     )
@@ -92,30 +107,36 @@ def _objective(report: Report) -> str:
     return shown
 
 
-def _solution(report: Report, rows: int, columns: int, tables: int) -> list[Table]:
+def _solution(report: Report, fits: Bounds) -> list[Table]:
     scalars = [(name, report[name].item()) for name, kept in report.solution.items() if not kept.shape]
     out = []
+    count = min(len(report.solution) - len(scalars) + bool(scalars), fits.tables)
+    rows = max(3, min(fits.rows, fits.solution // max(count, 1)))
     if scalars:
         shown = [(visible(name), number(value, 8)) for name, value in scalars[:rows]]
         out.append(Table("", (), shown, _left_out(len(scalars) - rows, "variable")))
     arrays = [name for name, kept in report.solution.items() if kept.shape]
-    out += [_array(report, name, rows, columns) for name in arrays[: tables - len(out)]]
-    hidden = arrays[tables - (1 if scalars else 0) :]
+    out += [_array(report, name, rows, fits.width) for name in arrays[: fits.tables - len(out)]]
+    hidden = arrays[fits.tables - bool(scalars) :]
     if hidden:
         out.append(Table("", (), (), "also found: " + ", ".join(visible(n) for n in hidden)))
     return out
 
 
-def _array(report: Report, name: str, rows: int, columns: int) -> Table:
+def _array(report: Report, name: str, rows: int, width: int) -> Table:
     a = report[name]
     labels = [None if one is None else [visible(shown_label(x)) for x in one] for one in report.labels(name)]
     named = any(one is not None for one in labels)
     title = visible(name)
-    if a.ndim == 2 and a.shape[0] <= rows and a.shape[1] <= columns:
-        header = ["", *(_axis(labels[1], j) for j in range(a.shape[1]))]
-        return Table(title, header, [[_axis(labels[0], i), *(number(x) for x in a[i])] for i in range(a.shape[0])])
+    if a.size == 0:
+        return Table(f"{title} [{' × '.join(map(str, a.shape))}]", (), (), "empty")
+    if a.ndim == 2 and a.shape[0] <= rows and a.shape[1] * 2 <= width:
+        header = [title, *(_axis(labels[1], j) for j in range(a.shape[1]))]
+        body = [[_axis(labels[0], i), *(number(x) for x in a[i])] for i in range(a.shape[0])]
+        if sum(max(map(len, column)) + 3 for column in zip(header, *body, strict=True)) <= width:
+            return Table(title, header, body)
     if a.ndim == 1 and not named:
-        return Table(f"{title} [{a.size}]", (), [_line(a, columns)], _statistics(a) if a.size > columns else "")
+        return Table(f"{title} [{a.size}]", (), [_line(a)], _statistics(a) if a.size > IN_LINE else "")
     if a.ndim == 1 and a.size <= rows:
         return Table(title, (), [[_axis(labels[0], i), number(a[i])] for i in range(a.size)])
     if named:
@@ -127,10 +148,10 @@ def _axis(labels: list[str] | None, position: int) -> str:
     return str(position) if labels is None else labels[position]
 
 
-def _line(a: NDArray[Any], columns: int) -> list[str]:
-    if a.size <= columns:
+def _line(a: NDArray[Any]) -> list[str]:
+    if a.size <= IN_LINE:
         return [number(x) for x in a]
-    return [*(number(x) for x in a[: columns - 2]), "…", number(a[-1])]
+    return [*(number(x) for x in a[: IN_LINE - 2]), "…", number(a[-1])]
 
 
 def _entries(title: str, a: NDArray[Any], labels: list[list[str] | None], rows: int) -> Table:
@@ -149,8 +170,6 @@ def _entries(title: str, a: NDArray[Any], labels: list[list[str] | None], rows: 
 
 
 def _statistics(a: NDArray[Any]) -> str:
-    if a.size == 0:
-        return "empty"
     if a.dtype == bool:
         return f"{int(a.sum()):,} of {a.size:,} are 1"
     zero = int(np.sum(a == 0))

@@ -44,7 +44,7 @@ class Progress:
         parts = [self.title]
         if self.last is not None:
             parts.append(f"iteration {self.last.iteration}")
-            if self.last.objective is not None:
+            if self.last.objective is not None and math.isfinite(self.last.objective):
                 parts.append(f"objective {self.last.objective:.8g}")
             parts += [f"{name} {value:.2e}" for name, value in list(self.last.residuals.items())[:2]]
         parts.append(elapsed(seconds))

@@ -147,7 +147,10 @@ def parse_method(text: str) -> tuple[str, dict[str, Any]]:
         raise OptError(bad_method(text, "the options are not key=value, separated by commas")) from None
     if not isinstance(call, ast.Call) or call.args or any(k.arg is None for k in call.keywords):
         raise OptError(bad_method(text, "every option needs its name"))
-    return name.strip(), {str(k.arg): _constant(k.value, text) for k in call.keywords}
+    options = {str(k.arg): _constant(k.value, text) for k in call.keywords}
+    if len(options) < len(call.keywords):
+        raise OptError(bad_method(text, "an option is given twice"))
+    return name.strip(), options
 
 
 _WORDS: dict[str, Any] = {"true": True, "false": False, "none": None, "null": None, "inf": math.inf, "nan": math.nan}
@@ -162,7 +165,7 @@ def _constant(node: ast.expr, text: str) -> Any:
             return _WORDS.get(node.id, node.id)
         case ast.UnaryOp(op=ast.USub() | ast.UAdd(), operand=operand):
             value = _constant(operand, text)
-            if isinstance(value, int | float):
+            if isinstance(value, int | float) and not isinstance(value, bool):
                 return -value if isinstance(node.op, ast.USub) else value
         case ast.List() | ast.Tuple():
             return [_constant(e, text) for e in node.elts]

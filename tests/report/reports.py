@@ -1,4 +1,4 @@
-"""Reports made by hand: Dantzig's transport problem (optimum 153.675, in thousand dollars), an infeasible plan, a run cut off."""
+"""Reports made by hand: Dantzig's transport problem (optimum 153.675), an infeasible plan, a run cut off."""
 
 from __future__ import annotations
 
