@@ -83,8 +83,8 @@ def _verdict(answer: Answer, proof: Proof, tol: Tolerances, has_objective: bool)
     if proof.residual is not None and proof.residual <= tol.stationarity:
         return Verdict(kind.STATIONARY, proof.reason or _stationary_words(proof), proof.residual, tol.stationarity)
     if answer.stop.kind in LIMITS or answer.stop.kind is StopKind.STALLED or claim in (Claim.FEASIBLE, Claim.NONE):
-        return Verdict(kind.FEASIBLE, _open_words(answer, proof), proof.violation, tol.feasibility)
-    return Verdict(kind.UNPROVEN, f"claimed {claim.value}; {_open_words(answer, proof)}")
+        return Verdict(kind.FEASIBLE, _open_words(proof), proof.violation, tol.feasibility)
+    return Verdict(kind.UNPROVEN, f"claimed {claim.value}; {_open_words(proof)}")
 
 
 def _stationary_words(proof: Proof) -> str:
@@ -97,7 +97,7 @@ def _stationary_words(proof: Proof) -> str:
     return "first-order conditions hold; local: nothing is known of other stationary points"
 
 
-def _open_words(answer: Answer, proof: Proof) -> str:
+def _open_words(proof: Proof) -> str:
     words = []
     if proof.objective is not None and proof.bound is not None and math.isfinite(proof.bound):
         gap = (proof.objective - proof.bound) / max(1.0, abs(proof.objective))
@@ -106,8 +106,6 @@ def _open_words(answer: Answer, proof: Proof) -> str:
         words.append(f"the first-order residual is {proof.residual:.3g}")
     if not words:
         words.append("no bound on the optimum is proven")
-    if answer.stop.message:
-        words.append(answer.stop.message)
     return "; ".join(words)
 
 

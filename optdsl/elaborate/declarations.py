@@ -185,9 +185,9 @@ class Declarations:
             return node.func.id
         return None
 
-    def _load(self, node: ast.Call) -> Array | Tuples | SparseTable:
+    def _load(self, node: ast.Expr) -> Array | Tuples | SparseTable:
         name = self._reader_name(node)
-        assert name is not None
+        assert name is not None and isinstance(node, ast.Call)
         args = [self._plain(a) for a in node.args]
         kwargs = {k: self._plain(v) for k, v in node.kwargs.items()}
         return read(name, args, kwargs, self.access, node.span)
@@ -456,10 +456,10 @@ class Declarations:
             )
         if word.id not in set_kinds():
             raise OptError(unknown_set(word.span, word.id, set_kinds()))
-        params = self._set_params(word.id, call)
+        params = self._set_params(word.id, call, node.span)
         return self._checked(node, SetSpec(word.id, params, (), node.span), variable, shape, kind)
 
-    def _set_params(self, name: str, call: ast.Call | None) -> dict[str, Any]:
+    def _set_params(self, name: str, call: ast.Call | None, span: Span) -> dict[str, Any]:
         table = set_kinds()[name].params
         given: dict[str, ast.Expr] = {}
         if call is not None:
@@ -478,8 +478,7 @@ class Declarations:
             if key in given:
                 params[key] = self._set_argument(given[key])
             elif default is ...:
-                at = call.span if call is not None else None
-                raise OptError(wrong_arguments(at, name, f"needs `{key}`"))
+                raise OptError(wrong_arguments(span, name, f"needs `{key}`"))
             else:
                 params[key] = default
         return params

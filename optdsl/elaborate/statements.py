@@ -51,7 +51,7 @@ class Elaborator:
         """The problem of a file; raises `OptError` with every independent mistake found."""
         for name, value in self.inputs.items.items():
             self.declarations.item(name, value)
-        for statement in file.statements:
+        for statement in sorted(file.statements, key=lambda s: not isinstance(s, ast.Foreach)):
             self._guarded(statement)
         self.collector.raise_errors()
         return Problem(

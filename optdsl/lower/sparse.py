@@ -148,12 +148,14 @@ class SparseAlgebra(Algebra):
         else:
             P = sp.coo_array((sp.csr_array(coo) if coo is not None else sp.csr_array(M)) @ A)
             row, column, value = P.row.astype(np.int64), P.col.astype(np.int64), np.asarray(P.data, dtype=float)
-        return Affine(n, row, column, value, np.asarray(M @ a.constant, dtype=float).ravel())
+        return Affine(n, row, column, value, np.asarray(M @ a.constant, dtype=np.float64).ravel())
 
     def group(self, a: Affine, parent_row: Any, rows: int, width: int) -> Affine:
         parent = np.asarray(parent_row, dtype=np.int64)
         to = parent if width == 1 else (parent[:, None] * width + np.arange(width)).ravel()
-        constant = np.bincount(to, weights=a.constant, minlength=rows * width) if a.n else np.zeros(rows * width)
+        constant = np.zeros(rows * width)
+        if a.n:
+            constant = constant + np.bincount(to, weights=a.constant, minlength=rows * width)
         terms = tuple(Bilinear(t.F, t.G, t.d, to[t.row]) for t in a.terms)
         return Affine(rows * width, to[a.row], a.column, a.value, constant, terms)
 

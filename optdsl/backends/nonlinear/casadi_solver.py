@@ -49,7 +49,7 @@ def callback(watch: Watch) -> Any:
 
     n, m = len(watch.form.lower), len(watch.form.row_lower)
 
-    class Iteration(ca.Callback):  # type: ignore[misc]
+    class Iteration(ca.Callback):
         def __init__(self) -> None:
             ca.Callback.__init__(self)
             self.construct("iteration", {})

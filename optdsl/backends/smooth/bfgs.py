@@ -48,7 +48,7 @@ class BfgsOptions(IterativeOptions):
 
 
 @dataclass(frozen=True)
-class State:
+class BfgsState:
     """`H` (n, n) holds the upper triangle, in Fortran order, and is updated in place; a kept state is read for x, f, g."""
 
     x: Vector
@@ -70,7 +70,7 @@ class Bfgs(IterativeBackend):
     name = "bfgs"
     forms = (SmoothUnconstrained,)
     Options: ClassVar[type[Options]] = BfgsOptions
-    State: ClassVar[type[State]] = State
+    State: ClassVar[type[BfgsState]] = BfgsState
     summary = "BFGS with weak-Wolfe search"
     assumes = (
         Assumption("fits", lambda form: len(form.x0) <= LARGEST, f"its matrix has n² entries; n is above {LARGEST}"),
@@ -82,16 +82,16 @@ class Bfgs(IterativeBackend):
     )
     preference = 10
 
-    def init(self, form: SmoothUnconstrained, options: BfgsOptions, run: Run) -> State:
+    def init(self, form: SmoothUnconstrained, options: BfgsOptions, run: Run) -> BfgsState:
         x = np.array(form.x0, dtype=float)
         f, g = float(form.f(x)), np.asarray(form.grad(x), dtype=float)
         run.evaluated()
         if not (np.isfinite(f) and np.isfinite(g).all()):
-            return State(x, f, g, np.zeros((0, 0)), np.inf, failed="the objective is not finite at the start")
+            return BfgsState(x, f, g, np.zeros((0, 0)), np.inf, failed="the objective is not finite at the start")
         H = _first_inverse(form, options, x, g)
-        return State(x, f, g, H, _decrement(H, g), values=1, gradients=1)
+        return BfgsState(x, f, g, H, _decrement(H, g), values=1, gradients=1)
 
-    def step(self, form: SmoothUnconstrained, options: BfgsOptions, state: State, run: Run) -> State:
+    def step(self, form: SmoothUnconstrained, options: BfgsOptions, state: BfgsState, run: Run) -> BfgsState:
         d = -_times(state.H, state.g)
         found = weak_wolfe(
             form.f, form.grad, state.x, state.f, state.g, d, options.alpha, options.beta, options.bisection
@@ -106,22 +106,22 @@ class Bfgs(IterativeBackend):
         kept = sy > LOST * float(np.linalg.norm(s) * np.linalg.norm(y))
         if kept:
             _update(H, s, y, sy)
-        return State(
+        return BfgsState(
             found.x, found.f, found.g, H, _decrement(H, found.g), found.eta, found.trials,
             state.skipped + (not kept), state.restarts, state.unit_steps + 1 if found.eta == 1.0 else 0, values, gradients,
         )  # fmt: skip
 
-    def _after_failure(self, form: SmoothUnconstrained, state: State, values: int, gradients: int) -> State:
+    def _after_failure(self, form: SmoothUnconstrained, state: BfgsState, values: int, gradients: int) -> BfgsState:
         """Once from a multiple of the identity; a second failure stalls."""
         if state.restarts:
             why = "the line search failed twice"
-            return State(**{**state.__dict__, "values": values, "gradients": gradients, "failed": why})
+            return BfgsState(**{**state.__dict__, "values": values, "gradients": gradients, "failed": why})
         H = _scaled(form.grad, state.x, state.g)
-        return State(**{
+        return BfgsState(**{
             **state.__dict__, "H": H, "nu": _decrement(H, state.g), "restarts": 1, "values": values, "gradients": gradients,
         })  # fmt: skip
 
-    def done(self, form: SmoothUnconstrained, options: BfgsOptions, state: State) -> Stop | None:
+    def done(self, form: SmoothUnconstrained, options: BfgsOptions, state: BfgsState) -> Stop | None:
         if state.failed:
             kind = StopKind.FAILED if not np.isfinite(state.f) else StopKind.STALLED
             return Stop(kind, state.failed)
@@ -136,10 +136,12 @@ class Bfgs(IterativeBackend):
             return Stop(StopKind.STALLED, "the objective falls without end")
         return None
 
-    def progress(self, form: SmoothUnconstrained, options: BfgsOptions, state: State) -> Progress:
+    def progress(self, form: SmoothUnconstrained, options: BfgsOptions, state: BfgsState) -> Progress:
         return Progress(state.f, {"decrement": state.nu, "gradient": float(np.max(np.abs(state.g), initial=0.0))})
 
-    def answer(self, form: SmoothUnconstrained, options: BfgsOptions, state: State, best: State, stop: Stop) -> Answer:
+    def answer(
+        self, form: SmoothUnconstrained, options: BfgsOptions, state: BfgsState, best: BfgsState, stop: Stop
+    ) -> Answer:
         claim, ray = Claim.STATIONARY if stop.kind is StopKind.CONVERGED else Claim.NONE, {}
         if stop.message == "the objective falls without end":
             claim, ray = Claim.UNBOUNDED, {"primal": _unit(state.x - form.x0)}
