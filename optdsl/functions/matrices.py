@@ -182,7 +182,7 @@ FUNCTIONS = [
         numpy=_quad_form,
         torch=_quad_form,
         casadi=_quad_form,
-        cvxpy=lambda m, x, P: m.quad_form(x, P),
+        cvxpy=lambda m, x, P: m.quad_form(x, 0.5 * (P + P.T)),
     ),
     Function(
         "quad_over_lin",
