@@ -124,6 +124,8 @@ def expressions(draw: Any, depth: int = 3) -> Expr:
         if kind == "matrix":
             name = draw(st.sampled_from(MATRIX))
             args = [draw(sub) for _ in range(functions()[name].arity or 1)]
+            if name == "quad_form":
+                args[1] = build.data("B", (3, 3))
             return build.apply(name, *args)
     except Misfit:
         assume(False)
