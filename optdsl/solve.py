@@ -15,7 +15,8 @@ from optdsl.certify.conclude import conclude, prove
 from optdsl.certify.problem import PointReport, examine
 from optdsl.certify.record import Certificate, Proof, Tolerances
 from optdsl.dispatch.choose import Candidate, Dispatch, choose, options_for
-from optdsl.forms.answer import Answer, Solution
+from optdsl.forms.answer import Answer, Claim, Solution, Stop, StopKind
+from optdsl.forms.base import Mismatch
 from optdsl.ir.problem import Problem
 from optdsl.run.run import Event, Run
 from optdsl.syntax.diagnostics import OptError
@@ -115,6 +116,16 @@ def solve(problem: Problem, request: Request) -> Outcome:
     return Outcome(problem, dispatch, chosen, options, run, answer, solution, certificate, point, tolerances, seconds)
 
 
+def _common_options(problem: Problem, request: Request, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """What means the same for every backend that has it: `tol`, the budget of iterations, the goal of a gap."""
+    common: dict[str, Any] = {"tol": request.tol}
+    if "iterations" in problem.budget:
+        common["max_iter"] = int(problem.budget["iterations"])
+    if problem.goal is not None and problem.goal.measure in ("gap", "relative_gap"):
+        common["mip_gap"] = problem.goal.value
+    return {k: v for k, v in common.items() if v is not None and k in fields}
+
+
 def _run(problem: Problem, request: Request) -> Run:
     limits = [t for t in (request.time_limit, problem.budget.get("seconds")) if t is not None]
     evals = problem.budget.get("evals")
@@ -135,10 +146,34 @@ def certify(
     point = examine(problem, solution.values) if solution.values else None
     if point is not None:
         proof = with_point(problem, proof, point)
+        if proof.bound is None and proof.violation <= tolerances.feasibility and answer.claim is not Claim.UNBOUNDED:
+            proof = second_opinion(problem, form, solution, proof, tolerances)
     maximise = problem.objective is not None and problem.objective.maximise
     wants_point = problem.goal is not None and problem.goal.measure == "feasible"
     has_objective = problem.objective is not None and not wants_point
     return conclude(answer, proof, tolerances, maximise=maximise, has_objective=has_objective), solution, point
+
+
+def second_opinion(problem: Problem, form: Any, solution: Solution, proof: Proof, tolerances: Tolerances) -> Proof:
+    """What the point alone proves in the smooth forms, where the answer's own form gave no bound: multipliers are fitted
+    there, so that the verdict does not depend on which backend found the point."""
+    from optdsl.forms import match_nonlinear, match_smooth
+
+    if problem.objective is None or any(v.kind != "real" for v in problem.variables.values()):
+        return proof
+    flat = np.concatenate([np.ravel(solution.values[name]) for name in problem.variables])
+    for matcher in (match_smooth, match_nonlinear):
+        for other in matcher.match(problem):
+            if isinstance(other, Mismatch) or type(other) is type(form) or other.sizes["variables"] != len(flat):
+                continue
+            found = prove(other, Answer(Stop(StopKind.CONVERGED), point=flat), tolerances)
+            if found.bound is not None or (found.residual is not None and proof.residual is None):
+                checks = [c for c in found.checks if c.name not in {k.name for k in proof.checks}]
+                return replace(
+                    proof, bound=found.bound, residual=found.residual, curvature=found.curvature, convex=found.convex,
+                    reason=found.reason, checks=[*proof.checks, *checks], notes=[*proof.notes, *found.notes],
+                )  # fmt: skip
+    return proof
 
 
 def with_point(problem: Problem, proof: Proof, point: PointReport) -> Proof:

@@ -13,13 +13,12 @@ from optdsl.syntax.diagnostics import OptError
 from optdsl.syntax.diagnostics.data import unknown_value
 
 
-def from_python(value: Any, name: str) -> Array | SparseTable | Tuples:
-    """Without a copy where the value is an array already. Raises E318 for what is no array."""
+def from_python(value: Any, name: str, given: str = "given by the caller") -> Array | SparseTable | Tuples:
+    """Without a copy where the value is an array already; `given` describes its source. Raises E318 for what is no array."""
     if isinstance(value, Array | SparseTable | Tuples):
         return value
-    given = "given by the caller"
     if isinstance(value, Mapping):
-        return _mapping(value, name)
+        return _mapping(value, name, given)
     if sp.issparse(value):
         matrix = sp.csr_array(value)
         return Array(matrix, (None, None), array_source(given, matrix))
@@ -50,15 +49,13 @@ def _frame_labels(index: Any) -> tuple[Any, ...] | None:
     return None if labels == tuple(range(len(labels))) else labels
 
 
-def _mapping(value: Mapping[Any, Any], name: str) -> Array | SparseTable:
+def _mapping(value: Mapping[Any, Any], name: str, given: str) -> Array | SparseTable:
     keys = list(value)
     if keys and isinstance(keys[0], tuple):
         columns = tuple(np.array(c, dtype=object) for c in zip(*keys, strict=True))
         values = np.array(list(value.values()), dtype=float)
         names = tuple(f"key {k}" for k in range(len(columns)))
-        return SparseTable(
-            columns, names, values, array_source("given by the caller", values), lambda row, column: None
-        )
+        return SparseTable(columns, names, values, array_source(given, values), lambda row, column: None)
     if keys and isinstance(value[keys[0]], Mapping):
         inner = list(value[keys[0]])
         rows = []
@@ -67,6 +64,6 @@ def _mapping(value: Mapping[Any, Any], name: str) -> Array | SparseTable:
                 raise OptError(unknown_value(name, f"rows with different labels (see {k!r})"))
             rows.append([value[k][j] for j in inner])
         array = np.array(rows)
-        return Array(array, (tuple(keys), tuple(inner)), array_source("written in the file", array))
+        return Array(array, (tuple(keys), tuple(inner)), array_source(given, array))
     array = np.array(list(value.values()))
-    return Array(array, (tuple(keys), *(None,) * (array.ndim - 1)), array_source("written in the file", array))
+    return Array(array, (tuple(keys), *(None,) * (array.ndim - 1)), array_source(given, array))

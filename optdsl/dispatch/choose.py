@@ -54,7 +54,9 @@ def _candidates(forms: Sequence[Form | Mismatch], result: Dispatch) -> list[Cand
                 result.refused.append((b.name, "; ".join(reasons)))
                 continue
             number, rule = b.rank(form)
-            found.append(Candidate(b, form, (int(Trait.BASELINE in b.traits), number), rule))
+            baseline = Trait.BASELINE in b.traits
+            words = rule or ("a baseline, kept for comparison" if baseline else f"rank {number} for this form")
+            found.append(Candidate(b, form, (int(baseline), number), words))
     return sorted(found, key=lambda c: c.rank)
 
 

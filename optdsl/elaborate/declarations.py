@@ -253,7 +253,7 @@ class Declarations:
     def _value(self, node: ast.Expr, name: str) -> Array | SparseTable | Tuples:
         if self._reader_name(node) is not None:
             return self._load(node)
-        return from_python(self._python(node), name)
+        return from_python(self._python(node), name, "written in the file")
 
     def _python(self, node: ast.Expr) -> Any:
         """A literal or an expression as plain data."""
