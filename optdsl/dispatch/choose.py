@@ -1,7 +1,7 @@
 """The choice of a backend: a readable list of rules, never a hidden score.
 
 1. A backend named by the user is taken; it is refused, with the reason, where it does not apply.
-2. Forms are tried from special to general (`registry.ORDER`); the first with an accepting backend decides.
+2. Forms are tried from special to general (their `PRIORITY`); the first with an accepting backend decides.
 3. Within a form, backends that are not baselines come first, then the smaller rank that the backend itself gives.
 """
 

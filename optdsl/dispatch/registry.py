@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules, walk_packages
@@ -33,30 +34,22 @@ def backends() -> dict[str, Backend]:
     return found
 
 
-#: Special structure first: the first form that a backend accepts decides; see docs/dispatch.md for the reasons.
-ORDER = ("match_mask", "match_manifold", "match_linear", "match_smooth", "match_conic", "match_nonlinear")
-
-
+@dataclass(frozen=True)
 class Matcher:
-    """The matcher of one or more forms, imported when first used."""
+    """The matcher of one or more forms. `priority` is smaller for more special structure: the first form that a backend
+    accepts decides (docs/dispatch.md)."""
 
-    def __init__(self, module: str) -> None:
-        self.module = module
-
-    @property
-    def forms(self) -> Sequence[type[Form]]:
-        return import_module(self.module).FORMS
-
-    @property
-    def match(self) -> Callable[[Problem], Sequence[Form | Mismatch]]:
-        return import_module(self.module).match
+    priority: int
+    forms: Sequence[type[Form]]
+    match: Callable[[Problem], Sequence[Form | Mismatch]]
 
 
 @cache
 def matchers() -> list[Matcher]:
-    names = [m.name for m in iter_modules(optdsl.forms.__path__) if m.name.startswith("match_")]
-    ordered = sorted(names, key=lambda n: (ORDER.index(n) if n in ORDER else len(ORDER), n))
-    return [Matcher(f"optdsl.forms.{n}") for n in ordered]
+    """From every module of `optdsl.forms` that has `match`, with its `FORMS` and `PRIORITY`; special structure first."""
+    modules = [import_module(f"optdsl.forms.{m.name}") for m in iter_modules(optdsl.forms.__path__)]
+    found = [Matcher(m.PRIORITY, m.FORMS, m.match) for m in modules if hasattr(m, "match")]
+    return sorted(found, key=lambda m: m.priority)
 
 
 def takes(backend: Backend, form: Any) -> bool:

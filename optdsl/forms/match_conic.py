@@ -19,6 +19,7 @@ from optdsl.lower.vector import Unsupported, Walk
 from optdsl.rewrite.sets import NotRows, as_rows, bounds, integral
 
 FORMS = (Conic,)
+PRIORITY = 50
 
 
 def match(problem: Problem) -> list[Conic | Mismatch]:

@@ -220,6 +220,7 @@ def _convex(P: sp.csc_array, squares: list[Square]) -> bool | None:
 
 
 FORMS = (LinearProgram, QuadraticProgram, MixedInteger)
+PRIORITY = 30
 
 
 def match(problem: Problem) -> list[LinearProgram | Mismatch]:

@@ -23,6 +23,7 @@ from optdsl.lower.torch import TorchFunction
 from optdsl.lower.vector import Unsupported, Walk
 
 FORMS = (SmoothOnManifold, CompositeOnManifold)
+PRIORITY = 20
 
 
 def match(problem: Problem) -> list[SmoothOnManifold | Mismatch]:

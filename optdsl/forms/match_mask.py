@@ -14,6 +14,7 @@ from optdsl.lower.sparse import SparseAlgebra
 from optdsl.lower.vector import Unsupported, Walk
 
 FORMS = (Mask,)
+PRIORITY = 10
 
 
 def match(problem: Problem) -> list[Mask | Mismatch]:

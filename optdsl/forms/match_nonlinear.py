@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import casadi as ca
 
 FORMS = (Nonlinear,)
+PRIORITY = 60
 
 
 def match(problem: Problem) -> list[Nonlinear | Mismatch]:

@@ -17,6 +17,7 @@ from optdsl.lower.torch import TorchFunction
 from optdsl.lower.vector import Unsupported
 
 FORMS = (SmoothUnconstrained,)
+PRIORITY = 40
 HESSIAN_LIMIT = 2000
 
 
