@@ -116,11 +116,32 @@ def _solution(report: Report, fits: Bounds) -> list[Table]:
         shown = [(visible(name), number(value, 8)) for name, value in scalars[:rows]]
         out.append(Table("", (), shown, _left_out(len(scalars) - rows, "variable")))
     arrays = [name for name, kept in report.solution.items() if kept.shape]
+    together, arrays = _together(report, arrays, fits)
+    out += together
     out += [_array(report, name, rows, fits.width) for name in arrays[: fits.tables - len(out)]]
     hidden = arrays[fits.tables - bool(scalars) :]
     if hidden:
         out.append(Table("", (), (), "also found: " + ", ".join(visible(n) for n in hidden)))
     return out
+
+
+def _together(report: Report, arrays: list[str], fits: Bounds) -> tuple[list[Table], list[str]]:
+    """Vectors over the same labels side by side in one table, and the arrays that are left."""
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for name in arrays:
+        if len(report.solution[name].shape) == 1:
+            (one,) = report.labels(name)
+            if one is not None and len(one) <= fits.solution:
+                groups.setdefault(tuple(visible(shown_label(x)) for x in one), []).append(name)
+    out, taken = [], set()
+    for labels, names in groups.items():
+        columns = [[visible(name), *(number(x) for x in report[name])] for name in names]
+        widths = sum(max(map(len, c)) + 3 for c in columns) + max(map(len, labels), default=0)
+        if len(names) > 1 and widths <= fits.width:
+            header, *body = zip(*columns, strict=True)
+            out.append(Table("", ("", *header), [(label, *row) for label, row in zip(labels, body, strict=True)]))
+            taken.update(names)
+    return out, [name for name in arrays if name not in taken]
 
 
 def _array(report: Report, name: str, rows: int, width: int) -> Table:

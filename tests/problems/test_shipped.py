@@ -78,3 +78,10 @@ def test_lasso_is_scikit_learns() -> None:
     residual = data.target - data.data @ peer.coef_ - peer.intercept_
     value = residual @ residual / (2 * len(residual)) + 0.1 * np.abs(peer.coef_).sum()
     assert report.objective == pytest.approx(value, rel=1e-8)
+
+
+def test_vectors_over_the_same_labels_share_a_table() -> None:
+    """Wagner and Whitin's plan is one table, a month a row."""
+    lines = str(optdsl.load(PROBLEMS / "integer/lot_sizing.opt").solve()).splitlines()
+    header = next(k for k, line in enumerate(lines) if line.split() == ["made", "stock", "produce"])
+    assert lines[header + 2].split()[0] == "jan" and lines[header + 13].split()[0] == "dec"
