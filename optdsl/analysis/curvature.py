@@ -155,7 +155,8 @@ class Analysis:
             other = b.sign if node.op == "add" else (None if b.sign is None else -b.sign)
             sign = a.sign if other in (a.sign, 0) else other if a.sign == 0 else None
             curvature = _sum([a.curvature, b.curvature if node.op == "add" else _negated(b.curvature)])
-            why = "" if curvature != "unknown" else "a sum of a convex and a concave part is neither"
+            lost = curvature == "unknown" and all(p.curvature != "unknown" for p in parts)
+            why = "a sum of a convex and a concave part is neither" if lost else ""
             return Facts(sign, curvature, smooth, why, guilty or (node if curvature == "unknown" else None), parts)
         if node.op in ("mul", "div", "matmul"):
             return self._product(node, parts, smooth, guilty)
