@@ -12,12 +12,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from optdsl.functions.table import Curvature, Sign, functions
-from optdsl.ir.nodes import Apply, Choose, Expr, Gather, Op, Reduce, Var
+from optdsl.functions.table import Curvature, Function, Sign, functions
+from optdsl.ir.nodes import Apply, Choose, Expr, Gather, Op, Reduce, Var, same
 from optdsl.ir.problem import Constraint, Problem
 from optdsl.lower.evaluate import Evaluator
 from optdsl.lower.tables import Table
 from optdsl.rewrite.sets import bounds
+from optdsl.syntax.diagnostics import OptError
+from optdsl.syntax.diagnostics.names import undefined_value
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,9 +134,11 @@ class Analysis:
             case Reduce():
                 child = self.constants.open(node.scope, table)
                 inner = self.facts(node.body, child)
-                return self._composed(node, node.function, [inner], node.params)
+                return self._composed(node, node.function, [inner], node.params, child)
             case Apply():
-                return self._composed(node, node.function, [self.facts(a, table) for a in node.args], node.params)
+                return self._composed(
+                    node, node.function, [self.facts(a, table) for a in node.args], node.params, table
+                )
         return Facts(None, "unknown", False, "", node)
 
     def _variable_sign(self, name: str) -> Sign:
@@ -167,12 +171,12 @@ class Analysis:
         sign = None if a.sign is None or b.sign is None else a.sign * b.sign
         left, right = node.args
         k = 1 if left.constant else 0
-        if left.constant or (right.constant and node.op != "div") or (node.op == "div" and right.constant):
+        if node.op == "div" and left.constant and not right.constant:
+            return self._reciprocal(node, a, b, sign, smooth, parts)
+        if left.constant or right.constant:
             scale, inner = parts[1 - k], parts[k]
             if inner.affine:
                 return Facts(sign, inner.curvature, smooth, "", guilty, parts)
-            if node.op == "div" and left.constant:
-                return self._reciprocal(node, scale, inner, sign, smooth, parts)
             if scale.sign is None:
                 why = "a convex or concave part is multiplied by constants of both signs"
                 return Facts(sign, "unknown", smooth, why, guilty or node, parts)
@@ -180,7 +184,7 @@ class Analysis:
             return Facts(sign, curvature, smooth, "", guilty, parts)
         if node.op == "div":
             return Facts(sign, "unknown", smooth, "a quotient of variables has no curvature", node, parts)
-        if left is right and a.affine and (node.op == "mul" or len(left.shape) == 1):
+        if same(left, right) and a.affine and (node.op == "mul" or len(left.shape) == 1):
             return Facts(1, "convex", smooth, "a product of an affine part with itself is convex", None, parts)
         return Facts(
             sign, "unknown", smooth, "a product of variables is neither convex nor concave", guilty or node, parts
@@ -194,8 +198,9 @@ class Analysis:
             return Facts(1, "convex", smooth, "1/g with g concave and positive is convex", None, parts)
         return Facts(sign, "unknown", smooth, "a quotient has no curvature here", node, parts)
 
-    def _composed(self, node: Apply | Reduce, name: str, parts: Sequence[Facts], params: Any) -> Facts:
+    def _composed(self, node: Apply | Reduce, name: str, parts: Sequence[Facts], params: Any, table: Table) -> Facts:
         f = functions()[name]
+        self._check_positive(f, node, table)
         signs = [p.sign for p in parts]
         sign = f.sign(*signs)
         smooth = f.smooth and all(p.smooth for p in parts)
@@ -206,6 +211,9 @@ class Analysis:
         marks = f.monotone_for(signs)
         if name == "power":
             curvature, marks, sign = _power(float(params["p"]), signs[0], curvature)
+        if name == "matrix_frac" and not self._definite(node, table):
+            why = "matrix_frac needs a positive definite matrix"
+            return Facts(sign, "unknown", smooth, why, guilty or node, parts)
         if name == "quad_form":
             return self._quad_form(node, parts, smooth, guilty)
         if (
@@ -235,6 +243,21 @@ class Analysis:
             else (f"{name} is {curvature}, but its argument is {parts[0].curvature} where it would have to be affine")
         )
         return Facts(sign, "unknown", smooth, why, guilty or node, parts)
+
+    def _check_positive(self, f: Function, node: Apply | Reduce, table: Table) -> None:
+        """Constant arguments that must be positive are tested even where the others vary."""
+        for k in f.positive:
+            arg = node.children[k]
+            if arg.constant and not np.all(np.asarray(self.constants(arg, table)) > 0):
+                raise OptError(undefined_value(arg.span or node.span, f.name, "this argument must be positive"))
+
+    def _definite(self, node: Apply | Reduce, table: Table) -> bool:
+        """Whether a constant second argument is positive definite; a variable one is held to it by its domain."""
+        P = node.children[1]
+        if not P.constant:
+            return True
+        dense = np.asarray(self.constants(P, table), dtype=float)
+        return bool(np.linalg.eigvalsh(0.5 * (dense + dense.swapaxes(-1, -2))).min() > 0)
 
     def _quad_form(self, node: Apply | Reduce, parts: Sequence[Facts], smooth: bool, guilty: Expr | None) -> Facts:
         assert isinstance(node, Apply)

@@ -49,14 +49,18 @@ def _quad_form(m: Any, x: Any, P: Any) -> Any:
 def _matrix_frac(m: Any, x: Any, P: Any) -> Any:
     if m.__name__ == "casadi":
         return m.dot(x, m.solve(P, x))
-    return (x * m.linalg.solve(P, x[..., None])[..., 0]).sum(-1)
+    value = (x * m.linalg.solve(P, x[..., None])[..., 0]).sum(-1)
+    if m.__name__ == "numpy":
+        value = m.where(m.linalg.eigvalsh(0.5 * (P + P.swapaxes(-1, -2)))[..., 0] > 0, value, m.inf)
+    return value
 
 
 def _quad_over_lin(m: Any, x: Any, y: Any) -> Any:
     if m.__name__ == "casadi":
         return m.sumsqr(x) / y
     axes = tuple(range(y.ndim, x.ndim))
-    return (x * x).sum(axes) / y if axes else x * x / y
+    value = (x * x).sum(axes) / y if axes else x * x / y
+    return m.where(y > 0, value, m.inf) if m.__name__ == "numpy" else value
 
 
 def _solve(m: Any, A: Any, b: Any) -> Any:
@@ -187,10 +191,11 @@ FUNCTIONS = [
     Function(
         "quad_over_lin",
         "matrix",
-        "sum of squares of x over y > 0",
+        "sum of squares of x over y > 0 (infinite elsewhere)",
         r"\frac{{\|{0}\|_2^2}}{{{1}}}",
         arity=2,
         shape=lambda x, y: () if y == () else None,
+        positive=(1,),
         sign=nonnegative,
         curvature="convex",
         monotone=lambda x, y: ["+" if x in (0, 1) else "-" if x == -1 else "=", "-"],

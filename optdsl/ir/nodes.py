@@ -223,3 +223,32 @@ class Reduce(Expr):
         if self.scope.condition is not None:
             inner.append(self.scope.condition)
         return inner
+
+
+def same(a: Expr, b: Expr) -> bool:
+    """True where two nodes are written alike, so that they have one value: `x @ x`, `x[i] * x[i]`."""
+    if a is b:
+        return True
+    if type(a) is not type(b) or a.shape != b.shape or len(a.children) != len(b.children):
+        return False
+    match a:
+        case Var() | Data():
+            return a.name == b.name  # type: ignore[attr-defined]
+        case IndexValue():
+            return a.index is b.index  # type: ignore[attr-defined]
+        case Const():
+            return bool(np.array_equal(a.value, b.value))  # type: ignore[attr-defined]
+        case Op():
+            alike = a.op == b.op  # type: ignore[attr-defined]
+        case Apply():
+            alike = (a.function, a.axis, dict(a.params)) == (b.function, b.axis, dict(b.params))  # type: ignore[attr-defined]
+        case Shifted():
+            alike = a.by == b.by  # type: ignore[attr-defined]
+        case Gather():
+            alike = all(
+                p == q if isinstance(p, Sliced) else type(p) is type(q)
+                for p, q in zip(a.items, b.items, strict=True)  # type: ignore[attr-defined]
+            )
+        case _:
+            return False
+    return alike and all(same(x, y) for x, y in zip(a.children, b.children, strict=True))

@@ -95,6 +95,8 @@ class CasadiAlgebra(Algebra):
     def matrix(self, f: Function, args: Sequence[Any], shapes: Sequence[Shape], rows: int, node: Apply) -> Any:
         if f.casadi is None:
             raise Unsupported(f"{f.name} has no CasADi lowering", node)
+        if any(len(shape) > 2 for shape in shapes):
+            raise Unsupported(f"{f.name} of an array with more than two axes has no CasADi lowering", node)
         out = []
         for r in range(rows):
             parts = [self._array(a, shape, r, rows) for a, shape in zip(args, shapes, strict=True)]

@@ -85,6 +85,8 @@ class CvxpyAlgebra(Algebra):
     def matrix(self, f: Function, args: Sequence[Any], shapes: Sequence[Shape], rows: int, node: Apply) -> Any:
         if f.cvxpy is None:
             raise Unsupported(f"{f.name} is not a convex or concave function", node)
+        if any(len(shape) > 2 for shape in shapes):
+            raise Unsupported(f"{f.name} of an array with more than two axes has no CVXPY lowering", node)
         out = []
         for r in range(rows):
             parts = [self._array(a, shape, r) for a, shape in zip(args, shapes, strict=True)]

@@ -15,10 +15,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from optdsl.functions.table import Function, functions
-from optdsl.ir.nodes import Apply, Choose, Const, Expr, Gather, Op, Reduce, Shape, Var
+from optdsl.ir.nodes import Apply, Choose, Const, Expr, Gather, Op, Reduce, Shape, Var, same
 from optdsl.ir.problem import Problem
 from optdsl.lower.evaluate import Evaluator, is_whole
 from optdsl.lower.tables import Table
+from optdsl.syntax.diagnostics import OptError
+from optdsl.syntax.diagnostics.names import undefined_value
 
 
 class Unsupported(Exception):
@@ -213,9 +215,12 @@ class Walk:
                 return a.scale(right, left)
             if cr:
                 return a.scale(left, right)
-            return a.product(left, right, node)
+            return a.product(left, left if same(*node.args) else right, node)
         if cr:
-            return a.scale(left, 1.0 / right)
+            if self.constants.strict and np.any(np.asarray(right) == 0):
+                raise OptError(undefined_value(node.args[1].span or node.span, "/", "the divisor is zero"))
+            with np.errstate(divide="ignore", invalid="ignore"):
+                return a.scale(left, 1.0 / right)
         reciprocal = a.elementwise(functions()["power"], [right], _reciprocal(node.args[1]))
         return a.scale(reciprocal, left) if cl else a.product(left, reciprocal, node)
 
@@ -228,10 +233,8 @@ class Walk:
             rows = self.rows(node, table)
             vl = self.spread(left, _like(left, node), table)
             vr = self.spread(right, _like(right, node), table)
-            if left is right or _is_transpose_of(left, right):
-                squares = self._square(left, right, vl, vr, rows, node)
-                if squares is not None:
-                    return squares
+            if len(sl) == 1 and same(left, right):
+                return a.squares(vl, rows, left.size, node)
             return a.matmul(vl, sl, vr, sr, rows, node)
         if left.constant:
             M = self.constants(left, table)
@@ -292,11 +295,6 @@ class Walk:
         index = (np.arange(rows)[:, None] * other.size + at_other).ravel()
         scaled = self.algebra.scale(self.algebra.take(v, index), flat[:, at_const].ravel())
         return self.algebra.group(scaled, np.repeat(np.arange(rows * m * n), k), rows * m * n, 1)
-
-    def _square(self, left: Expr, right: Expr, vl: Any, vr: Any, rows: int, node: Op) -> Any:
-        if left is right and len(left.shape) == 1:
-            return self.algebra.squares(vl, rows, left.size, node)
-        return None
 
     # --- functions ------------------------------------------------------------------------------
 
@@ -456,7 +454,3 @@ def _like(child: Expr, node: Expr) -> Expr:
 def _reciprocal(node: Expr) -> Apply:
     return Apply(function="power", args=(node,), params={"p": -1}, shape=node.shape, variables=node.variables,
                  indices=node.indices, span=node.span)  # fmt: skip
-
-
-def _is_transpose_of(left: Expr, right: Expr) -> bool:
-    return isinstance(left, Apply) and left.function == "transpose" and left.args[0] is right
