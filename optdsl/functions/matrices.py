@@ -51,7 +51,7 @@ def _matrix_frac(m: Any, x: Any, P: Any) -> Any:
         return m.dot(x, m.solve(P, x))
     value = (x * m.linalg.solve(P, x[..., None])[..., 0]).sum(-1)
     if m.__name__ == "numpy":
-        value = m.where(m.linalg.eigvalsh(0.5 * (P + P.swapaxes(-1, -2)))[..., 0] > 0, value, m.inf)
+        value = m.where(m.linalg.eigvalsh(0.5 * (P + P.swapaxes(-1, -2)))[..., 0] > 0, value, m.nan)
     return value
 
 
@@ -60,7 +60,7 @@ def _quad_over_lin(m: Any, x: Any, y: Any) -> Any:
         return m.sumsqr(x) / y
     axes = tuple(range(y.ndim, x.ndim))
     value = (x * x).sum(axes) / y if axes else x * x / y
-    return m.where(y > 0, value, m.inf) if m.__name__ == "numpy" else value
+    return m.where(y > 0, value, m.nan) if m.__name__ == "numpy" else value
 
 
 def _solve(m: Any, A: Any, b: Any) -> Any:
@@ -191,7 +191,7 @@ FUNCTIONS = [
     Function(
         "quad_over_lin",
         "matrix",
-        "sum of squares of x over y > 0 (infinite elsewhere)",
+        "sum of squares of x over y > 0 (undefined elsewhere)",
         r"\frac{{\|{0}\|_2^2}}{{{1}}}",
         arity=2,
         shape=lambda x, y: () if y == () else None,
