@@ -48,14 +48,14 @@ def _logistic(m: Any, x: Any) -> Any:
 
 
 def _xlogy(m: Any, x: Any, y: Any) -> Any:
-    """x log(x/y) with 0 log 0 = 0."""
+    """x log(x/y) with 0 log 0 = 0, undefined for x < 0 or y ≤ 0."""
     if m.__name__ == "casadi":
         return m.if_else(x > 0, x * m.log(m.fmax(x, 1e-300) / y), 0)
     if m.__name__ == "torch":
         return m.special.xlogy(x, x) - m.special.xlogy(x, y)
     from scipy.special import rel_entr
 
-    return rel_entr(x, y)
+    return m.where((x < 0) | (y <= 0), m.nan, rel_entr(x, y))
 
 
 def _sigmoid(m: Any, x: Any) -> Any:
