@@ -120,7 +120,7 @@ def _convex_term(problem: Problem, v: Variable, t: Term, analysis: Analysis) -> 
         return Reason(f"{name} acts on an expression that is not linear; that needs RO2NC's form", span)
     count = walk.rows(inner, table)
     shape = (count, *inner.shape) if rows is not None else inner.shape
-    h = make_prox(name, t.weight, shape, axis, getattr(e, "params", {}))
+    h = make_prox(name, t.weight, shape, axis, _params(e))
     if h is None:
         return Reason(f"no prox of {name} is known", span)
     if np.any(image.constant):
@@ -158,6 +158,12 @@ def _function_and_argument(e: Expr) -> tuple[Expr | None, str | None, Any, int |
         case Op():
             return None, None, None, None
     return None, None, None, None
+
+
+def _params(e: Expr) -> dict[str, Any]:
+    """Keyword parameters of the function inside a sum, or of the function itself."""
+    inner = e.body if isinstance(e, Reduce) else e.args[0] if isinstance(e, Apply) and e.function == "sum" else e
+    return dict(getattr(inner, "params", {}))
 
 
 def _back(v: Variable, maximise: bool, answer: Answer) -> Solution:

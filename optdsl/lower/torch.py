@@ -12,6 +12,7 @@ from optdsl.functions.table import Function
 from optdsl.ir.nodes import Apply, Expr, Shape
 from optdsl.ir.problem import Problem
 from optdsl.lower.evaluate import is_whole
+from optdsl.lower.tape import Tape
 from optdsl.lower.vector import Algebra, Unsupported, Walk
 
 
@@ -78,6 +79,11 @@ class TorchAlgebra(Algebra):
             return self._keep(M, lambda: self._sparse(M)) @ a
         return self.tensor(M) @ a
 
+    def times(self, M: Any, a: Any, columns: int) -> Any:
+        if sp.issparse(M):
+            return super().times(M, a, columns)
+        return (self.tensor(M) @ a.reshape(-1, columns)).reshape(-1)
+
     def _sparse(self, M: Any) -> Any:
         coo = sp.coo_array(M)
         at = self.torch.as_tensor(np.stack([coo.row, coo.col]).astype(np.int64))
@@ -138,7 +144,8 @@ class TorchFunction:
         self.torch, self.problem, self.expr, self.device = torch, problem, expr, device
         self.algebra = TorchAlgebra(device)
         self.constants = Walk(problem, self.algebra).constants
-        self._calls = 0
+        self._tape: Tape | None = None
+        self._result = -1
 
     def tensor(self, x: Any) -> Any:
         """f at a tensor x of shape (n,)."""
@@ -146,8 +153,12 @@ class TorchFunction:
         for v in self.problem.variables.values():
             self.algebra.values[v.name] = x[at : at + v.size]
             at += v.size
-        walk = Walk(self.problem, self.algebra, self.constants)
-        return walk.vector(self.expr).reshape(())
+        if self._tape is None:
+            tape = Tape(self.algebra)
+            result = Walk(self.problem, tape, self.constants).vector(self.expr)  # type: ignore[arg-type]
+            self._tape, self._result = tape, result.number
+            return result.value.reshape(())
+        return self._tape.replay(self._result).reshape(())
 
     def _leaf(self, x: Any, grad: bool) -> Any:
         return self.torch.tensor(

@@ -68,6 +68,10 @@ class Algebra(ABC):
     def linear(self, M: Any, a: Any) -> Any:
         """M a for a SciPy sparse or dense matrix M."""
 
+    def times(self, M: Any, a: Any, columns: int) -> Any:
+        """M A for a matrix A with that many columns, in row-major order."""
+        return self.linear(sp.csr_array(sp.kron(sp.csr_array(M), sp.eye_array(columns))), a)
+
     @abstractmethod
     def group(self, a: Any, parent_row: Any, rows: int, width: int) -> Any:
         """Adds blocks of `width` entries into their parent's row; gives rows · width entries."""
@@ -268,7 +272,7 @@ class Walk:
         if len(sm) == 1:
             M2 = M2.reshape(1, -1)
         if len(sv) == 2 and sv[1] != 1:
-            M2 = sp.csr_array(sp.kron(sp.csr_array(M2), sp.eye_array(sv[1])))
+            return self.algebra.times(M2, v, sv[1])
         return self.algebra.linear(M2, v)
 
     def _batched_constant(

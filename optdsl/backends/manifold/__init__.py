@@ -1,0 +1,1 @@
+"""Backends for minimisation over one manifold."""
