@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from optdsl.certify.conclude import conclude, prove
 from optdsl.certify.problem import PointReport, examine
 from optdsl.certify.record import Certificate, Proof, Tolerances
+from optdsl.certify.words import contradiction_words
 from optdsl.dispatch.choose import Candidate, Dispatch, choose, options_for
 from optdsl.forms.answer import Answer, Claim, Solution, Stop, StopKind
 from optdsl.forms.base import Mismatch
@@ -140,6 +141,9 @@ def certify(
 ) -> tuple[Certificate, Solution, PointReport | None]:
     """The certificate of an answer: what the form's certifier proves, held against the problem as it was written."""
     proof = prove(form, answer, tolerances)
+    if proof.contradiction is not None:
+        words = contradiction_words(form, proof.contradiction)
+        proof.reason = words or proof.reason
     solution = form.back(answer)
     whole = {n: _rounded(problem, n, x) for n, x in solution.values.items()}
     solution.values.update(whole)

@@ -18,7 +18,7 @@ from optdsl.certify import branching
 from optdsl.certify.convexity import convex
 from optdsl.certify.duality import best_bound, contradiction, gradient_size, hints, least_violation, polyhedron
 from optdsl.certify.polyhedron import Minimum, Polyhedron
-from optdsl.certify.record import Check, Proof, Tolerances
+from optdsl.certify.record import Check, Contradiction, Proof, Tolerances
 from optdsl.forms.answer import Answer, Claim
 from optdsl.forms.linear import LinearProgram, MixedInteger, QuadraticProgram
 
@@ -40,17 +40,21 @@ def _empty_side(feasible: Polyhedron) -> str:
     return ""
 
 
-def prove_infeasible(feasible: Polyhedron, given: Vector | None) -> str:
-    """Words of a proof that the polyhedron is empty from the multipliers `given` (m,), with either sign; or ''."""
+def prove_infeasible(feasible: Polyhedron, given: Vector | None) -> tuple[str, Contradiction | None]:
+    """Words of a proof that the polyhedron is empty from the multipliers `given` (m,), with either sign, and the
+    multipliers; or ('', None)."""
     words = _empty_side(feasible)
     if words:
-        return words
+        return words, None
     hints = [] if given is None or np.shape(given) != feasible.L.shape else [given, -given]
     for hint in hints:
         found = contradiction(feasible, np.asarray(hint, float))
         if found is not None:
-            return _farkas_words(found)
-    return ""
+            y = feasible.sides(np.asarray(hint, float))
+            y = y / np.abs(y).max()
+            r, scale = feasible.reduced(np.zeros(feasible.l.size), y)
+            return _farkas_words(found), Contradiction(y, np.where(np.abs(r) > 1e-12 * scale, r, 0.0), found.value)
+    return "", None
 
 
 def _farkas_words(found: Minimum) -> str:
@@ -142,12 +146,12 @@ def prove(form: LinearProgram, answer: Answer, tol: Tolerances) -> Proof:
 def _emptiness(proof: Proof, form: LinearProgram, feasible: Polyhedron, answer: Answer, tol: Tolerances) -> None:
     """The answer's proof that the rows and bounds are contradictory; where it has none, one's own search, which ends
     with a proof or with a feasible point."""
-    proof.reason = prove_infeasible(feasible, answer.ray.get("dual"))
+    proof.reason, proof.contradiction = prove_infeasible(feasible, answer.ray.get("dual"))
     if not proof.reason and answer.claim in (Claim.INFEASIBLE, Claim.UNBOUNDED):
         found = least_violation(feasible)
         if found is not None:
             x, y = found
-            proof.reason = prove_infeasible(feasible, y)
+            proof.reason, proof.contradiction = prove_infeasible(feasible, y)
             if not isinstance(form, MixedInteger) and max(feasible.violation(x)) <= tol.feasibility:
                 proof.better = form.objective(x)
     proof.infeasible = bool(proof.reason)

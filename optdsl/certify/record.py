@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 
+import numpy as np
+from numpy.typing import NDArray
+
 
 class VerdictKind(Enum):
     OPTIMAL = "optimal"
@@ -65,6 +68,16 @@ class Tolerances:
     notes: tuple[str, ...] = field(default=())
 
 
+@dataclass(frozen=True, eq=False)
+class Contradiction:
+    """Multipliers (m,) of the form's rows, and (n,) of its bounds, that add up to 0 ≥ `value` > 0. A positive one takes the
+    lower side, a negative one the upper."""
+
+    rows: NDArray[np.float64]
+    bounds: NDArray[np.float64]
+    value: float
+
+
 @dataclass
 class Proof:
     """What one certifier found of an answer, in the form's minimising sense, from the form and the answer alone.
@@ -89,3 +102,4 @@ class Proof:
     checks: list[Check] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     reason: str = ""
+    contradiction: Contradiction | None = None

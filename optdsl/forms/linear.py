@@ -9,7 +9,7 @@ a recession direction, or `dual` (m,) row multipliers y whose combination yᵀA 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -37,6 +37,8 @@ class LinearProgram(Form):
     lower: Vector
     upper: Vector
     start: Vector | None = None
+    name_row: Callable[[int], str] | None = None
+    name_column: Callable[[int], str] | None = None
 
     @classmethod
     def from_arrays(

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from optdsl.forms.base import Mismatch, Reason
 from optdsl.forms.linear import LinearProgram, MixedInteger, QuadraticProgram, Square
-from optdsl.forms.rows import Block, back_by_slices, difference
+from optdsl.forms.rows import Block, back_by_slices, column_name, difference, row_name
 from optdsl.ir.problem import Constraint, Problem
 from optdsl.lower.sparse import Affine, SparseAlgebra
 from optdsl.lower.vector import Unsupported, Walk
@@ -168,6 +168,8 @@ class Matching:
             "upper": self.upper,
             "start": self._start(n),
             "back": back,
+            "name_row": partial(row_name, self.walk.constants, self.blocks),
+            "name_column": partial(column_name, self.problem),
         }
 
     def _start(self, n: int) -> Any:

@@ -12,6 +12,7 @@ from optdsl.forms.answer import Answer, Solution
 from optdsl.ir import build
 from optdsl.ir.nodes import Expr
 from optdsl.ir.problem import Constraint, Problem
+from optdsl.lower.evaluate import Evaluator
 from optdsl.lower.tables import Table
 from optdsl.lower.vector import Walk
 
@@ -81,3 +82,31 @@ def back_by_slices(
     if "primal" in answer.ray:
         direction = split_point(problem, original, answer.ray["primal"])
     return Solution(values, duals, direction)
+
+
+def row_name(evaluator: Evaluator, blocks: list[Block], row: int) -> str:
+    """A row as people know it: its constraint's label with the bindings of its family."""
+    for b in blocks:
+        if b.start <= row < b.start + b.count:
+            inner = int(np.prod(b.shape, dtype=int))
+            at, inside = divmod(row - b.start, inner)
+            where = evaluator.binding(b.table, at) if b.table.columns and b.count == b.table.size * inner else ""
+            values = [part.split(" = ", 1)[1] for part in where.split(", ")] if where else []
+            if inner > 1:
+                values += [str(int(i)) for i in np.unravel_index(inside, b.shape)]
+            return b.constraint.label + (f" [{', '.join(values)}]" if values else "")
+    return f"row {row}"
+
+
+def column_name(problem: Problem, column: int) -> str:
+    """A variable's entry as people know it: its name with the labels along its axes."""
+    for name, s in variable_slices(problem).items():
+        if s.start <= column < s.stop:
+            v = problem.variables[name]
+            if not v.shape:
+                return name
+            at = np.unravel_index(column - s.start, v.shape)
+            labels = problem.labels(v.axes, v.shape)
+            shown = [str(int(i) if one is None else one[int(i)]) for i, one in zip(at, labels, strict=True)]
+            return f"{name}[{', '.join(shown)}]"
+    return f"variable {column}"

@@ -152,7 +152,7 @@ def test_open_sets_take_the_labels_of_the_first_table(tmp_path: Path) -> None:
     (tmp_path / "d.csv").write_text(LONG)
     text = f"set P\nset M\ndata d : real[P, M] = {LONG_READER}\nvar x : real[P] >= 0\nminimize sum(x)\n"
     instance = optdsl.parse(text, folder=tmp_path).instance()
-    assert instance.sets["P"].labels == ("Seattle", "San Diego")  # type: ignore[union-attr]
+    assert instance.sets["P"].labels == ("Seattle", "San Diego")
     np.testing.assert_array_equal(instance.data["d"].values, TABLE)
 
 

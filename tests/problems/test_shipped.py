@@ -80,6 +80,15 @@ def test_lasso_is_scikit_learns() -> None:
     assert report.objective == pytest.approx(value, rel=1e-8)
 
 
+def test_infeasibility_is_arithmetic_in_the_users_names() -> None:
+    """The hours of the orders, 2·200 + 6·80 + 3·60 = 1,060, exceed the 900 + 100 to be had by 60."""
+    reason = optdsl.load(PROBLEMS / "linear/infeasible_plan.opt").solve().verdict.reason
+    assert reason.endswith("gives 0 ≥ 60")
+    for term in ("labour", "limit", "2 × orders [chair]", "6 × orders [table]", "3 × orders [shelf]"):
+        assert term in reason, reason
+    assert "stock" not in reason
+
+
 def test_vectors_over_the_same_labels_share_a_table() -> None:
     """Wagner and Whitin's plan is one table, a month a row."""
     lines = str(optdsl.load(PROBLEMS / "integer/lot_sizing.opt").solve()).splitlines()
