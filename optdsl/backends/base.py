@@ -86,5 +86,9 @@ class IterativeBackend(Backend):
     kind: ClassVar[Literal["iterative"]] = "iterative"
 
     def solve(self, form: Any, options: Any, run: Run) -> Answer:
-        key = f"{self.name}:{options.model_dump_json()}:{run.seed}"
+        key = ""
+        if run.checkpoint is not None:
+            # more iterations may be asked for when a run is continued
+            chosen = options.model_dump_json(exclude={"max_iter"})
+            key = f"{self.name}:{chosen}:{run.seed}:{form.identity()}"
         return iterate(self, form, options, run, key)  # type: ignore[arg-type]

@@ -11,6 +11,7 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
 
 from optdsl.certify.record import Check, Proof, Tolerances
 from optdsl.forms.answer import Answer
@@ -18,6 +19,7 @@ from optdsl.forms.smooth import SmoothUnconstrained
 
 FORMS = (SmoothUnconstrained,)
 Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
 
 DENSE = 500
 
@@ -27,7 +29,7 @@ def omega_star(u: float) -> float:
     return -u - math.log1p(-u)
 
 
-def _hessian(form: SmoothUnconstrained, x: Vector) -> NDArray[np.float64] | None:
+def _hessian(form: SmoothUnconstrained, x: Vector) -> Matrix | None:
     n = len(x)
     if n > DENSE:
         return None
@@ -73,47 +75,64 @@ def prove(form: SmoothUnconstrained, answer: Answer, tol: Tolerances) -> Proof:
     f, g = float(form.f(x)), np.asarray(form.grad(x), dtype=float)
     if not (math.isfinite(f) and np.isfinite(g).all()):
         return Proof(objective=float("nan"))
-    proof = Proof(objective=f, violation=0.0, convex=form.convex)
+    proof = Proof(objective=f, violation=0.0, convex=form.is_convex or form.convex)
     residual = float(np.max(np.abs(g), initial=0.0)) / (1.0 + abs(f))
     proof.checks.append(Check("gradient", residual, tol.stationarity, "largest gradient entry over 1 + |f|"))
     proof.residual = residual
     H = _hessian(form, x)
-    least = float(np.linalg.eigvalsh(H)[0]) if H is not None and np.isfinite(H).all() else _least_eigenvalue(form, x)
-    if least is not None and not form.convex:
-        size = 1.0 + (float(np.linalg.norm(H, 2)) if H is not None else abs(least))
-        limit = tol.stationarity * size
-        proof.checks.append(Check("negative curvature", max(0.0, -least), limit, "minus the least eigenvalue"))
-        proof.curvature = max(least, 0.0) if least >= -limit else least
-    _gaps(form, f, g, H, proof)
-    if form.convex and proof.bound is None and _flattens(form, x, f):
-        proof.residual = None
-        proof.reason = ""
-        proof.notes.append("the objective is smaller far out along the ray from the start: it has no minimiser there")
+    if H is not None and not np.isfinite(H).all():
+        proof.notes.append("the Hessian is not finite at the point")
+        H = None
+    _curvature(form, x, H, tol, proof)
+    if proof.convex:
+        _gaps(form, f, g, H, proof)
+        if proof.bound is None and _flattens(form, x, f):
+            proof.residual = None
+            proof.notes.append(
+                "the objective is smaller far out along the ray from the start: it has no minimiser there"
+            )
     return proof
 
 
-def _gaps(form: SmoothUnconstrained, f: float, g: Vector, H: NDArray[np.float64] | None, proof: Proof) -> None:
+def _curvature(form: SmoothUnconstrained, x: Vector, H: Matrix | None, tol: Tolerances, proof: Proof) -> None:
+    """The least eigenvalue; one that contradicts the stated facts takes them away."""
+    values = None if H is None else np.linalg.eigvalsh(H)
+    least = _least_eigenvalue(form, x) if values is None else float(values[0]) if len(values) else None
+    if least is None:
+        return
+    size = 1.0 + (abs(least) if values is None else float(np.abs(values).max()))
+    limit = tol.stationarity * size
+    proof.checks.append(Check("negative curvature", max(0.0, -least), limit, "minus the least eigenvalue"))
+    proof.curvature = max(least, 0.0) if least >= -limit else least
+    stated = form.strong_convexity or 0.0
+    if proof.convex and least < stated - limit:
+        proof.convex = False
+        proof.notes.append(f"stated to be convex with modulus {stated:.3g}, but the curvature {least:.6g} was found")
+
+
+def _gaps(form: SmoothUnconstrained, f: float, g: Vector, H: Matrix | None, proof: Proof) -> None:
     found: list[tuple[float, str]] = []
-    if form.convex and form.strong_convexity:
+    if form.strong_convexity:
         mu = form.strong_convexity
         found.append((float(g @ g) / (2 * mu), f"strong convexity with modulus {mu:.3g}"))
-    if H is not None and np.isfinite(H).all() and form.convex:
-        try:
-            L = np.linalg.cholesky(H)
-        except np.linalg.LinAlgError:
-            L = None
-        if L is not None:
-            half = np.linalg.solve(L, g)
-            lam = float(np.sqrt(half @ half))
-            proof.notes.append(f"estimate of the gap by the Newton decrement, no bound: {0.5 * lam**2:.3g}")
-            if form.self_concordance is not None:
-                M = form.self_concordance
-                u = 0.5 * M * lam
-                if M == 0:
-                    found.append((0.5 * lam**2, "a quadratic: the Newton decrement is exact"))
-                elif u < 1:
-                    found.append((4 / M**2 * omega_star(u), f"strong self-concordance with M = {M:.3g}"))
+    newton = None if H is None else newton_decrement(H, g)
+    if newton is not None:
+        proof.notes.append(f"estimate of the gap by the Newton decrement, no bound: {0.5 * newton**2:.3g}")
+        M = form.self_concordance
+        if M == 0:
+            found.append((0.5 * newton**2, "a quadratic: the Newton decrement is exact"))
+        elif M is not None and 0.5 * M * newton < 1:
+            found.append((4 / M**2 * omega_star(0.5 * M * newton), f"strong self-concordance with M = {M:.3g}"))
     if found:
         gap, assumption = min(found)
         proof.bound = f - gap
         proof.reason = f"the gap follows from {assumption}"
+
+
+def newton_decrement(H: Matrix, g: Vector) -> float | None:
+    """λ = √(g·H⁻¹g), None where H is not positive definite."""
+    try:
+        half = solve_triangular(np.linalg.cholesky(H), g, lower=True)
+    except np.linalg.LinAlgError:
+        return None
+    return float(np.sqrt(half @ half))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -18,9 +19,9 @@ Vector = NDArray[np.float64]
 class SmoothUnconstrained(Form):
     """minimise f(x) over x in R^n, float64 throughout.
 
-    `hvp(x, v)` is ∇²f(x) v and `hess(x)` the dense Hessian; either may be absent. Facts found by the analysis:
-    `convex` (None: not known), `strong_convexity` μ with ∇²f ⪰ μI everywhere, `self_concordance` M in the sense of
-    strong self-concordance, `quasi_self_concordance`; absent when not known.
+    `hvp(x, v)` is ∇²f(x) v and `hess(x)` the dense Hessian; either may be absent. Facts, found by the analysis or stated
+    by the caller: `convex` (None: not known), `strong_convexity` μ with ∇²f ⪰ μI everywhere, `self_concordance` M with
+    |D³f[u, u, u]| ≤ M (uᵀ∇²f u)^(3/2); absent when not known. Each of the last two implies the first.
     """
 
     title: ClassVar[str] = "smooth unconstrained minimisation"
@@ -34,9 +35,18 @@ class SmoothUnconstrained(Form):
     strong_convexity: float | None = None
     self_concordance: float | None = None
 
+    def identity(self) -> str:
+        """f and ∇f at the start stand for the functions."""
+        f, g = float(self.f(self.x0)), np.asarray(self.grad(self.x0), dtype=float)
+        return super().identity() + np.float64(f).tobytes().hex() + hashlib.sha256(g.tobytes()).hexdigest()
+
     @property
     def sizes(self) -> dict[str, Any]:
         return {"variables": len(self.x0)}
+
+    @property
+    def is_convex(self) -> bool:
+        return bool(self.convex or self.strong_convexity or self.self_concordance is not None)
 
     @staticmethod
     def from_callables(

@@ -49,16 +49,19 @@ def iterate(method: Method[S], form: Any, options: Any, run: Run, key: str = "")
     """
     iteration = 0
     state: S | None = None
+    best: S | None = None
+    best_merit = float("inf")
     if run.checkpoint is not None and run.checkpoint.exists():
         loaded = load_state(run.checkpoint, key, method.State)
         if loaded is not None:
-            state, extra = loaded
+            state, best, extra = loaded
+            best_merit = float(extra["best_merit"])
             iteration = int(extra["iteration"])
             run.evaluations = int(extra["evaluations"])
             run.restore_rng(extra["rng"])
     if state is None:
         state = method.init(form, options, run)
-    best, best_merit = state, float("inf")
+    best = state if best is None else best
     saved = time.monotonic()
     while True:
         progress = method.progress(form, options, state)
@@ -71,8 +74,9 @@ def iterate(method: Method[S], form: Any, options: Any, run: Run, key: str = "")
             stop = Stop(StopKind.ITERATION_LIMIT, f"iteration limit of {options.max_iter} reached")
         due = run.checkpoint is not None and (stop is not None or time.monotonic() - saved >= run.checkpoint_every)
         if run.checkpoint is not None and due:
-            extra = {"iteration": iteration, "evaluations": run.evaluations, "rng": run.rng_states()}
-            save_state(run.checkpoint, key, state, extra)
+            extra = {"iteration": iteration, "evaluations": run.evaluations, "rng": run.rng_states(),
+                     "best_merit": best_merit}  # fmt: skip
+            save_state(run.checkpoint, key, state, extra, None if best is state else best)
             saved = time.monotonic()
         if stop is not None:
             answer = method.answer(form, options, state, best, stop)

@@ -5,6 +5,8 @@ Bonami et al., "An algorithmic framework for convex mixed integer nonlinear prog
 
 from __future__ import annotations
 
+import io
+from contextlib import nullcontext, redirect_stdout
 from typing import ClassVar, Literal
 
 from pydantic import Field
@@ -63,5 +65,13 @@ class Bonmin(Backend):
         }
         if run.remaining is not None:
             settings["bonmin.time_limit"] = max(run.remaining, 1e-3)
-        found, stats, watch = nlpsol("bonmin", form, settings, run)
-        return answer(found, stats, watch, STOPS, run)
+        # Bonmin's own log levels do not reach its table of nonlinear relaxations
+        with nullcontext() if run.verbose else redirect_stdout(io.StringIO()):
+            found, stats, watch = nlpsol("bonmin", form, settings, run)
+        out = answer(found, stats, watch, STOPS, run)
+        out.dual = {}
+        if out.point is not None:
+            run.report(0, out.objective)
+        if out.claim is Claim.OPTIMAL and not form.convex:
+            out.claim = Claim.FEASIBLE
+        return out

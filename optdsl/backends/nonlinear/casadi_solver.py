@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from optdsl.forms.answer import Answer, Claim, Stop, StopKind
@@ -12,6 +13,9 @@ from optdsl.forms.nonlinear import Nonlinear
 from optdsl.run.run import Run
 
 Vector = NDArray[np.float64]
+
+#: A violation up to this size does not count against a point.
+TOLERATED = 1e-6
 
 
 def violation(form: Nonlinear, x: Vector, g: Vector) -> float:
@@ -34,13 +38,20 @@ class Watch:
     def __call__(self, x: Vector, f: float, g: Vector) -> bool:
         """True to go on."""
         excess = violation(self.form, x, g)
-        merit = (excess if excess > 1e-6 else 0.0, f)
-        if np.isfinite(f) and merit <= self.best_merit:
+        merit = (excess if excess > TOLERATED else 0.0, f)
+        if np.isfinite(f) and np.isfinite(excess) and merit <= self.best_merit:
             self.best, self.best_merit = x.copy(), merit
         self.run.report(self.iteration, f, infeasibility=excess)
         self.iteration += 1
         self.stop = self.run.stop()
         return self.stop is None
+
+    def merit(self, x: Vector, f: float) -> tuple[float, float]:
+        """(violation above what is tolerated, objective): the smaller point is the better one."""
+        if not (np.isfinite(x).all() and np.isfinite(f)):
+            return float("inf"), float("inf")
+        excess = violation(self.form, x, np.array(self.form.functions["g"](x), dtype=float).ravel())
+        return (excess if excess > TOLERATED else 0.0), f
 
 
 def callback(watch: Watch) -> Any:
@@ -85,9 +96,11 @@ def nlpsol(
 
     watch = Watch(form, run)
     watcher = callback(watch)
-    settings = {"print_time": False, "error_on_fail": False, **options}
+    settings = {
+        "print_time": False, "error_on_fail": False, "show_eval_warnings": run.verbose, "calc_lam_p": False, **options,
+    }  # fmt: skip
     if plugin == "ipopt":
-        settings |= {"iteration_callback": watcher, "calc_lam_p": False}
+        settings["iteration_callback"] = watcher
     if form.integer.any():
         settings["discrete"] = form.integer.tolist()
     solver = ca.nlpsol("solver", plugin, {"x": form.x, "f": form.f, "g": form.g}, settings)
@@ -99,25 +112,48 @@ def nlpsol(
 def answer(
     found: dict[str, Any], stats: dict[str, Any], watch: Watch, stops: dict[str, tuple[StopKind, Claim]], run: Run
 ) -> Answer:
-    """CasADi's multipliers satisfy ∇f + Jᵀ lam_g + lam_x = 0; the form's are their negatives."""
+    """CasADi's multipliers satisfy ∇f + Jᵀ lam_g + lam_x = 0; the form's are their negatives. Where the run did not end
+    by itself, the best point seen is the answer."""
+    form = watch.form
     status = str(stats.get("return_status", ""))
     kind, claim = stops.get(status, (StopKind.FAILED, Claim.NONE))
-    stop = watch.stop or Stop(kind, "" if kind is StopKind.CONVERGED else status.replace("_", " ").lower())
+    words = "" if claim in (Claim.OPTIMAL, Claim.STATIONARY) else status.replace("_", " ").lower()
+    stop = watch.stop or Stop(kind, words)
+    if watch.stop is not None:
+        claim = Claim.NONE
+    elif kind is StopKind.TIME_LIMIT and run.time_limit is not None:
+        stop = Stop(kind, f"time limit of {run.time_limit:g} s reached")
     point, dual = found["x"], {"rows": -found["lam_g"], "bounds": -found["lam_x"]}
-    if (watch.stop is not None or kind in (StopKind.FAILED, StopKind.ITERATION_LIMIT)) and watch.best is not None:
-        point, dual = watch.best, {}
+    objective = float(found["f"][0])
+    best = watch.best_merit
+    if stop.kind is not StopKind.CONVERGED and watch.best is not None and not best > watch.merit(point, objective):
+        point, dual, objective = watch.best, {}, best[1]
+    if claim is Claim.INFEASIBLE:
+        dual = {}
+    if "rows" in dual:
+        dual["bounds"] = _of_fixed(form, point, dual["rows"], dual["bounds"])
     calls = {name: int(stats[key]) for key, name in COUNTS.items() if key in stats}
     run.evaluated(calls.get("f", 0))
     return Answer(
         stop=stop,
-        claim=claim if watch.stop is None else Claim.NONE,
-        point=point,
-        objective=float(found["f"][0]),
-        dual=dual if claim is not Claim.INFEASIBLE else {},
+        claim=claim,
+        point=point if np.isfinite(point).all() else None,
+        objective=objective,
+        dual=dual,
         iterations=int(stats.get("iter_count", watch.iteration) or 0),
         counts=calls,
         info={"status": status},
     )
+
+
+def _of_fixed(form: Nonlinear, x: Vector, rows: Vector, bounds: Vector) -> Vector:
+    """Variables with equal bounds are taken out by IPOPT; their multipliers are what ∇f = Jᵀ rows + bounds leaves."""
+    fixed = form.lower == form.upper
+    if not fixed.any():
+        return bounds
+    call = form.functions
+    left = np.array(call["grad"](x), dtype=float).ravel() - sp.csr_array(call["jac"](x).sparse()).T @ rows
+    return np.where(fixed, left, bounds)
 
 
 COUNTS = {"n_call_nlp_f": "f", "n_call_nlp_grad_f": "gradient", "n_call_nlp_g": "rows", "n_call_nlp_jac_g": "jacobian",

@@ -53,7 +53,8 @@ class Functions:
     def answer(self, result: Any, limit_status: int, iterations: int | None = None) -> Answer:
         if result is None:
             assert self.watch.stop is not None
-            return Answer(self.watch.stop, Claim.NONE, self.watch.best, iterations=self.watch.iteration)
+            best, (_, objective) = self.watch.best, self.watch.best_merit
+            return Answer(self.watch.stop, Claim.NONE, best, objective, iterations=self.watch.iteration)
         kind = StopKind.CONVERGED if result.success else StopKind.STALLED
         if result.status == limit_status:
             kind = StopKind.ITERATION_LIMIT

@@ -13,9 +13,12 @@ from pydantic import Field
 
 from optdsl.backends.base import Assumption, Backend, IterativeOptions, Options, Paper, Trait
 from optdsl.backends.nonlinear.scipy_solver import Functions, StopHere
-from optdsl.forms.answer import Answer
+from optdsl.forms.answer import Answer, Claim, Stop, StopKind
 from optdsl.forms.nonlinear import Nonlinear
 from optdsl.run.run import Run
+
+#: SciPy's status for a trust region below its limit, which says nothing of optimality.
+SMALL_STEP = 2
 
 
 class TrustConstrOptions(IterativeOptions):
@@ -61,4 +64,7 @@ class TrustConstr(Backend):
             )  # fmt: skip
         except StopHere:
             result = None
-        return call.answer(result, limit_status=0)
+        answer = call.answer(result, limit_status=0)
+        if result is not None and result.status == SMALL_STEP:
+            answer.stop, answer.claim = Stop(StopKind.STALLED, "the trust region became too small"), Claim.NONE
+        return answer

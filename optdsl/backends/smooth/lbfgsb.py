@@ -62,7 +62,7 @@ def scipy_answer(form: SmoothUnconstrained, watch: SmoothWatch, result: Any) -> 
     claim = Claim.STATIONARY if result.success else Claim.NONE
     return Answer(
         stop=Stop(kind, "" if result.success else str(result.message).lower()),
-        claim=Claim.OPTIMAL if form.convex and result.success else claim,
+        claim=Claim.OPTIMAL if form.is_convex and result.success else claim,
         point=np.asarray(result.x, dtype=float),
         objective=float(result.fun),
         iterations=int(result.nit),
