@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from optdsl.analysis.curvature import Analysis
+from optdsl.analysis.degree import degree
 from optdsl.analysis.terms import Term, terms
 from optdsl.forms.answer import Answer, Solution
 from optdsl.forms.base import Mismatch, Reason
@@ -18,6 +19,7 @@ from optdsl.ir import build
 from optdsl.ir.nodes import Apply, Expr, Op, Reduce, Var
 from optdsl.ir.problem import Problem, Variable
 from optdsl.ir.sets.table import members, set_kinds
+from optdsl.lower.quadratic import dense_quadratic
 from optdsl.lower.sparse import SparseAlgebra
 from optdsl.lower.torch import TorchFunction
 from optdsl.lower.vector import Unsupported, Walk
@@ -88,11 +90,14 @@ def _split(problem: Problem, v: Variable) -> SmoothOnManifold | list[Reason]:
         f.value(np.ravel(manifold.random(np.random.default_rng(0))))
     except Unsupported as why:
         return [Reason(why.reason, why.node.span)]
-    common: dict[str, Any] = {
+    of_degree = degree(problem, expr, analysis.constants)
+    dense = dense_quadratic(f, shape) if of_degree is not None and of_degree <= 2 else None
+    if dense is not None:
+        smooth_part = {"f": dense.value, "egrad": dense.grad, "ehvp": dense.hvp}
+    else:
+        smooth_part = {"f": lambda X: f.value(np.ravel(X)), "egrad": flat(f.grad), "ehvp": flat(f.hvp)}
+    common: dict[str, Any] = smooth_part | {
         "manifold": manifold,
-        "f": lambda X: f.value(np.ravel(X)),
-        "egrad": flat(f.grad),
-        "ehvp": flat(f.hvp),
         "x0": start,
         "back": partial(_back, v, problem.objective.maximise),
     }

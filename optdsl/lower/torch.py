@@ -186,13 +186,19 @@ class TorchFunction:
         (h,) = self.torch.autograd.grad(g, leaf, self._leaf(v, grad=False), allow_unused=True)
         return np.zeros_like(np.asarray(x, dtype=float)) if h is None else h.cpu().numpy()
 
-    def hess(self, x: Any) -> Any:
-        """The dense Hessian, (n, n), all rows in one batched backward pass."""
+    def hess_rows(self, x: Any, rows: Any) -> Any:
+        """Those rows of the Hessian, (len(rows), n), in one batched backward pass."""
         leaf = self._leaf(x, grad=True)
         n = leaf.shape[0]
-        (g,) = self.torch.autograd.grad(self.tensor(leaf), leaf, create_graph=True)
-        if not g.requires_grad:
-            return np.zeros((n, n))
-        eye = self.torch.eye(n, dtype=self.torch.float64, device=self.device)
-        (H,) = self.torch.autograd.grad(g, leaf, eye, is_grads_batched=True, allow_unused=True)
-        return np.zeros((n, n)) if H is None else 0.5 * (H + H.T).cpu().numpy()
+        (g,) = self.torch.autograd.grad(self.tensor(leaf), leaf, create_graph=True, allow_unused=True)
+        if g is None or not g.requires_grad:
+            return np.zeros((len(rows), n))
+        picked = self.torch.zeros((len(rows), n), dtype=self.torch.float64, device=self.device)
+        picked[np.arange(len(rows)), np.asarray(rows)] = 1.0
+        (H,) = self.torch.autograd.grad(g, leaf, picked, is_grads_batched=True, allow_unused=True)
+        return np.zeros((len(rows), n)) if H is None else H.cpu().numpy()
+
+    def hess(self, x: Any) -> Any:
+        """The dense Hessian, (n, n)."""
+        H = self.hess_rows(x, np.arange(len(x)))
+        return 0.5 * (H + H.T)
