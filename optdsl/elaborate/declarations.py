@@ -387,8 +387,8 @@ class Declarations:
         assert isinstance(s.type, ast.TypeExpr)
         for name in s.names:
             self.claim(name)
-        shape, axes = self._variable_shape(s.type)
-        within = self._set_spec(s.within, s.names[0].id, shape, s.type.kind) if s.within is not None else None
+        shape, axes = self.variable_shape(s.type)
+        within = self.set_spec(s.within, s.names[0].id, shape, s.type.kind) if s.within is not None else None
         lower, upper = self._bounds(s, shape)
         start = self._start(s, shape) if s.start is not None else None
         for name in s.names:
@@ -396,7 +396,7 @@ class Declarations:
                 name.id, shape, axes, s.type.kind, within, lower, upper, start, s.role, s.doc, name.span
             )
 
-    def _variable_shape(self, t: ast.TypeExpr) -> tuple[Shape, Axes]:
+    def variable_shape(self, t: ast.TypeExpr) -> tuple[Shape, Axes]:
         shape: list[int] = []
         names: list[str | None] = []
         for d, axis in zip(t.dims, self.axes(t.dims), strict=True):
@@ -436,9 +436,9 @@ class Declarations:
             raise OptError(start_misfit(s.start.span, show_shape(e), f"has shape {list(shape)}"))
         return e
 
-    def _set_spec(self, node: ast.Expr, variable: str, shape: Shape, kind: str) -> SetSpec:
+    def set_spec(self, node: ast.Expr, variable: str, shape: Shape, kind: str) -> SetSpec:
         if isinstance(node, ast.Binary) and node.op == "&":
-            members = [self._set_spec(n, variable, shape, kind) for n in (node.left, node.right)]
+            members = [self.set_spec(n, variable, shape, kind) for n in (node.left, node.right)]
             flat = [m for spec in members for m in (spec.members or (spec,))]
             return SetSpec("&", {}, tuple(flat), node.span)
         if isinstance(node, ast.Range):

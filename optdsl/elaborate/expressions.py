@@ -12,7 +12,7 @@ from optdsl.elaborate.scope import Scope
 from optdsl.functions.table import Function, functions
 from optdsl.ir import build
 from optdsl.ir.build import Misfit, show_shape
-from optdsl.ir.nodes import Expr, Generator, Index, RangeDomain, SetDomain, Shifted, Sliced
+from optdsl.ir.nodes import Expectation, Expr, FunctionValue, Generator, Index, RangeDomain, SetDomain, Shifted, Sliced
 from optdsl.ir.nodes import Scope as IndexScope
 from optdsl.ir.problem import IntSet, LabelSet, TupleSet
 from optdsl.syntax import ast
@@ -112,9 +112,7 @@ class Expressions:
             return build.const(CONSTANTS[node.id], node.span)
         if node.id in self.scope.sets:
             raise OptError(not_a_value(node.span, f"the set {node.id}", f"write `for i in {node.id}`"))
-        if node.id in self.scope.others:
-            raise OptError(not_a_value(node.span, self.scope.others[node.id]))
-        if node.id in functions() or node.id in self.scope.definitions:
+        if node.id in functions() or node.id in self.scope.definitions or node.id in self.scope.functions:
             raise OptError(not_a_value(node.span, f"the function {node.id}", f"call it: {node.id}(…)"))
         raise OptError(unknown_name(node.span, node.id, [*local, *self.scope.known()]))
 
@@ -344,6 +342,10 @@ class Expressions:
         name = node.func.id
         if name in self.scope.definitions:
             return self._definition(node, name, local)
+        if name in self.scope.functions:
+            return self._function_value(node, name, node.args, "", local)
+        if name in DERIVATIVES and node.args and self._function_name(node.args[0]) is not None:
+            return self._function_value(node, self._function_name(node.args[0]) or "", node.args[1:], name, local)
         if name in SPECIAL:
             return SPECIAL[name](self, node, local)
         if name not in functions():
@@ -453,6 +455,30 @@ class Expressions:
         product = self.fit(node.span, (body, chosen), lambda: build.op("mul", body, chosen, span=gen.body.span))
         return build.reduce("sum", product, scope, node.span)
 
+    def _function_name(self, node: ast.Expr) -> str | None:
+        return node.id if isinstance(node, ast.Name) and node.id in self.scope.functions else None
+
+    def _function_value(
+        self, node: ast.Call, name: str, args: Sequence[ast.Expr], derivative: str, local: Local
+    ) -> Expr:
+        """`h(x)`, `grad(h, x)`, `hess(h, x)`, `laplacian(h, x)`, `norm(h)` of a function-valued variable or an oracle."""
+        f = self.scope.functions[name]
+        wanted = 0 if derivative == "norm" else 1
+        if len(args) != wanted or node.kwargs:
+            raise OptError(wrong_arguments(node.span, name, f"takes {wanted} argument{'s' * (wanted != 1)} here"))
+        values = tuple(self.expr(a, local) for a in args)
+        argument = f.argument or ()
+        if values and values[0].shape != argument:
+            given = show_shape(values[0])
+            raise OptError(shapes_differ(node.span, f"`{name}` is a function of {list(argument)}, given {given}", []))
+        shape = {"": f.result, "grad": argument, "hess": argument * 2, "laplacian": (), "norm": ()}[derivative]
+        names = frozenset([name]).union(*(v.variables for v in values))
+        indices = frozenset[Index]().union(*(v.indices for v in values))
+        return FunctionValue(
+            function=name, args=values, derivative=derivative, shape=shape, axes=(None,) * len(shape), span=node.span,
+            variables=names, indices=indices,
+        )  # fmt: skip
+
     def _definition(self, node: ast.Call, name: str, local: Local) -> Expr:
         d = self.scope.definitions[name]
         if name in self._calls:
@@ -540,6 +566,14 @@ def _tv(self: Expressions, node: ast.Call, local: Local) -> Expr:
     return build.apply("sum", build.apply("norm2", build.apply("stack", down, right), axis=0), span=node.span)
 
 
+def _expect(self: Expressions, node: ast.Call, local: Local) -> Expr:
+    _one(self, node)
+    body = self.expr(node.args[0], local)
+    return Expectation(
+        body=body, shape=body.shape, axes=body.axes, span=node.span, variables=body.variables, indices=body.indices
+    )
+
+
 def _array(make: Callable[[tuple[int, ...]], Any]) -> Callable[[Expressions, ast.Call, Local], Expr]:
     def build_it(self: Expressions, node: ast.Call, local: Local) -> Expr:
         shape: list[int] = []
@@ -563,7 +597,10 @@ def _arange(self: Expressions, node: ast.Call, local: Local) -> Expr:
     return build.const(np.arange(*(self.number(a, local) for a in node.args)), node.span)
 
 
+#: Of a function-valued variable: its derivatives at a point, and its norm.
+DERIVATIVES = ("grad", "hess", "laplacian", "norm")
 SPECIAL: dict[str, Callable[[Expressions, ast.Call, Local], Expr]] = {
+    "expect": _expect,
     "prev": _neighbour(-1),
     "next": _neighbour(1),
     "first": _end(last=False),

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from optdsl.ir import build
-from optdsl.ir.nodes import Expr
+from optdsl.ir.nodes import Expr, Symbol
 from optdsl.ir.problem import AnySet, DataValue, LabelSet, Problem, Variable
+from optdsl.ir.structure import FunctionVariable, Oracle
 from optdsl.lower.evaluate import Evaluator
 from optdsl.syntax import ast
 from optdsl.syntax.diagnostics import OptError
@@ -46,14 +47,25 @@ class Scope:
     size_spans: dict[str, Span | None] = field(default_factory=dict)
     open_sets: dict[str, Span] = field(default_factory=dict)
     broken: set[str] = field(default_factory=set)
-    others: dict[str, str] = field(default_factory=dict)
+    functions: dict[str, FunctionVariable | Oracle] = field(default_factory=dict)
+    symbols: dict[str, Symbol] = field(default_factory=dict)
     missing: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.evaluator = Evaluator(Problem("", self.sets, self.data, self.variables, None, []))
 
     def known(self) -> Iterable[str]:
-        return [*self.sets, *self.data, *self.variables, *self.lets, *self.definitions, *self.sizes]
+        named = (
+            self.sets,
+            self.data,
+            self.variables,
+            self.lets,
+            self.definitions,
+            self.sizes,
+            self.functions,
+            self.symbols,
+        )
+        return [name for group in named for name in group]
 
     def value_node(self, name: str, span: Span) -> Expr | None:
         """The node of a data value, variable, `let` or size; None where the name is none of these."""
@@ -67,6 +79,8 @@ class Scope:
         if name in self.variables:
             v = self.variables[name]
             return build.var(name, v.shape, v.axes, v.kind, span)
+        if name in self.symbols:
+            return replace(self.symbols[name], span=span)
         if name in self.sizes:
             return build.const(self.sizes[name], span)
         return None

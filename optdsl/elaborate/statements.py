@@ -8,13 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from optdsl.data.access import Access
+from optdsl.elaborate.asked import Asked
+from optdsl.elaborate.beyond import BeyondOneLevel
 from optdsl.elaborate.declarations import Declarations
 from optdsl.elaborate.expressions import Expressions, Local
 from optdsl.elaborate.rows import Rows
 from optdsl.elaborate.scope import Broken, Scope
-from optdsl.elaborate.structure import Structure
 from optdsl.ir.build import show_shape
-from optdsl.ir.problem import Feature, Objective, Problem
+from optdsl.ir.problem import Objective, Problem
+from optdsl.ir.structure import Structure as Beyond
 from optdsl.syntax import ast
 from optdsl.syntax.diagnostics import Collector, OptError
 from optdsl.syntax.diagnostics.structure import import_cycle, not_importable, objective_not_scalar, two_objectives
@@ -40,10 +42,11 @@ class Elaborator:
         self.expressions = Expressions(self.scope)
         self.declarations = Declarations(self.scope, self.expressions, access, inputs)
         self.rows = Rows(self.scope, self.expressions)
-        self.structure = Structure(self.scope, self.expressions)
+        self.asked = Asked(self.scope, self.expressions)
+        self.beyond = BeyondOneLevel(self.scope, self.expressions, self.declarations)
         self.objective: Objective | None = None
         self.objective_span: Span | None = None
-        self.features: list[Feature] = []
+        self.features: list[Beyond] = []
         self.title: str | None = None
         self._imports: list[Path] = []
 
@@ -62,9 +65,9 @@ class Elaborator:
             objective=self.objective,
             constraints=self.rows.constraints,
             features=self.features,
-            goal=self.structure.goal,
-            budget=self.structure.budget,
-            stages=self.structure.stages,
+            goal=self.asked.goal,
+            budget=self.asked.budget,
+            stages=self.asked.stages,
             missing=self.scope.missing,
             size_names=dict(self.scope.sizes),
             lets=dict(self.scope.lets),
@@ -105,17 +108,15 @@ class Elaborator:
                 for row in s.rows:
                     self._row(row)
             case ast.Goal():
-                self.structure.goal_statement(s)
+                self.asked.goal_statement(s)
             case ast.Budget():
-                self.structure.budget_statement(s)
+                self.asked.budget_statement(s)
             case ast.SolveWith():
-                self.structure.solve_statement(s)
+                self.asked.solve_statement(s)
             case ast.Foreach():
                 self._foreach(s)
             case _:
-                feature, names = self.structure.feature(s)
-                self.features.append(feature)
-                self.scope.others.update(names)
+                self.features.append(self.beyond.statement(s))
 
     def _row(self, row: ast.Row | ast.Family) -> None:
         try:
@@ -130,7 +131,7 @@ class Elaborator:
         if self.objective_span is not None:
             raise OptError(two_objectives(s.span, self.objective_span))
         self.objective_span = s.span
-        several = self.structure.several_objectives(s)
+        several = self.beyond.several_objectives(s)
         if several is not None:
             self.features.append(several)
             return

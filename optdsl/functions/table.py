@@ -50,8 +50,8 @@ def same_sign(*signs: Sign) -> Sign:
 class Function:
     """`params` are keyword arguments fixed at compile time, with defaults (`...` marks a required one); positional
     arguments past `arity` fill them in order. `monotone(signs)` gives one mark an argument. `domain(*numpy)` tells
-    where constants are legal, `domain_words` how to say it; arguments in `positive` must be > 0 even where the others vary. A missing lowering means that the target has no such
-    function. `prox` names the class of `optdsl.kernels.prox`. `derivative` is the formula, for the manual.
+    where constants are legal, `domain_words` how to say it; those in
+    `positive` are held to > 0 even where others vary. A missing lowering means that the target has no such function. `prox` names the class of `optdsl.kernels.prox`. `derivative` is the formula, for the manual.
     """
 
     name: str

@@ -225,6 +225,39 @@ class Reduce(Expr):
         return inner
 
 
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class Symbol(Expr):
+    """A value that is neither data nor a decision: a random quantity. It counts as a variable: nothing is known of it."""
+
+    name: str
+    role: str
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class FunctionValue(Expr):
+    """A function-valued variable or an oracle at a point: `h(x)`; with `derivative` grad, hess or laplacian of it there;
+    without arguments, `derivative` norm: its norm in its own space."""
+
+    function: str
+    args: tuple[Expr, ...]
+    derivative: str = ""
+
+    @property
+    def children(self) -> Sequence[Expr]:
+        return self.args
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class Expectation(Expr):
+    """`expect(e)`: the mean over all random quantities in e."""
+
+    body: Expr
+
+    @property
+    def children(self) -> Sequence[Expr]:
+        return (self.body,)
+
+
 def same(a: Expr, b: Expr) -> bool:
     """True where two nodes are written alike, so that they have one value: `x @ x`, `x[i] * x[i]`."""
     if a is b:

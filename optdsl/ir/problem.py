@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from optdsl.ir.nodes import Axes, Expr, Scope, Shape
 from optdsl.syntax.source import Span
+
+if TYPE_CHECKING:
+    from optdsl.ir.structure import Structure
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,17 +168,6 @@ class Objective:
 
 
 @dataclass(frozen=True, eq=False)
-class Feature:
-    """Something stated beyond one objective and rows (a block, `lower`, `adversary`, `foreach` …), kept whole."""
-
-    kind: str
-    title: str
-    needs: str
-    span: Span | None = None
-    tree: Any = None
-
-
-@dataclass(frozen=True, eq=False)
 class GoalSpec:
     """`measure` is gap, relative_gap, stationary or feasible; `value` its tolerance."""
 
@@ -201,7 +193,7 @@ class Problem:
     variables: dict[str, Variable]
     objective: Objective | None
     constraints: list[Constraint]
-    features: list[Feature] = field(default_factory=list)
+    features: list[Structure] = field(default_factory=list)
     goal: GoalSpec | None = None
     budget: dict[str, float] = field(default_factory=dict)
     stages: list[Stage] = field(default_factory=list)

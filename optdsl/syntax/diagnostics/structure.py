@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from optdsl.syntax.diagnostics.names import nearest
 from optdsl.syntax.diagnostics.record import Diagnostic, mistake
@@ -122,3 +122,30 @@ def unknown_statement(span: Span, word: str, known: Iterable[str]) -> Diagnostic
     """The word begins no statement of the language."""
     close = nearest(word, known)
     return Diagnostic("E417", f"`{word}` begins no statement", span, help=f"did you mean `{close}`?" if close else None)
+
+
+@mistake("E418", "unknown statement of a block")
+def unknown_block_word(span: Span, word: str, kind: str, known: Iterable[str]) -> Diagnostic:
+    """Each kind of block has its own words; docs/blocks.md lists them."""
+    close = nearest(word, known)
+    hint = f"did you mean `{close}`?" if close else f"it knows {', '.join(known)}"
+    return Diagnostic("E418", f"`{word}` is no statement of `{kind}`", span, help=hint)
+
+
+@mistake("E419", "block lacks a statement")
+def block_word_missing(span: Span, kind: str, word: str, doc: str) -> Diagnostic:
+    """Some statements of a block must be there."""
+    return Diagnostic("E419", f"the {kind} has no `{word}`", span, notes=[f"`{word}`: {doc}"])
+
+
+@mistake("E420", "statement twice in a block")
+def block_word_twice(span: Span, word: str, first: Span) -> Diagnostic:
+    """The statement may stand once in a block."""
+    return Diagnostic("E420", f"`{word}` stands twice", span, related=[(first, "the first one")])
+
+
+@mistake("E421", "clause not of this statement")
+def block_clause_wrong(span: Span, word: str, rule: str, known: Sequence[str]) -> Diagnostic:
+    """A statement of a block takes certain clauses after its head."""
+    hint = f"after its head it takes {', '.join(f'`{k}`' for k in known)}" if known else "it takes one expression"
+    return Diagnostic("E421", f"`{word}` {rule}", span, help=hint)

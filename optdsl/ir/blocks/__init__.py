@@ -1,0 +1,1 @@
+"""Kinds of block (`bandit`, `online`, `game`, `estimate`): their vocabularies as tables, one file a kind."""
