@@ -183,7 +183,7 @@ minimize mean(square(y[i] - h(x[i])) for i in range(m)) + norm(h) ** 2
     (record,) = instance.features
     assert isinstance(record, ir.FunctionVariable) and (record.argument, record.result) == ((2,), ())
     assert record.within is not None and record.within.params["kernel"] == ("gaussian", [], {"bandwidth": "median"})
-    found = [e for e in _walk(instance.objective.expr) if isinstance(e, FunctionValue)]  # type: ignore[union-attr]
+    found = [e for e in _walk(instance.objective.expr) if isinstance(e, FunctionValue)]
     assert {(e.function, e.derivative) for e in found} == {("h", ""), ("h", "norm")}
 
 
@@ -194,7 +194,7 @@ data x : real[m, 2] = [[0, 1], [1, 0]]
 minimize mean(square(laplacian(u, x[i])) for i in range(m)) + sum_squares(grad(u, x[0]))
 """
     instance = optdsl.parse(text).instance()
-    found = [e for e in _walk(instance.objective.expr) if isinstance(e, FunctionValue)]  # type: ignore[union-attr]
+    found = [e for e in _walk(instance.objective.expr) if isinstance(e, FunctionValue)]
     assert {(e.derivative, e.shape) for e in found} == {("laplacian", ()), ("grad", (2,))}
 
 
