@@ -66,6 +66,7 @@ class Subproblem:
 
     def solve(self, N: Array, accuracy: float) -> tuple[Array, Array]:
         """(D, N) from a first guess of N, to ‖normal part of D‖ ≤ accuracy where Newton gets there."""
+        N = self.normal(N)
         D = self.direction(N)
         E = self.normal(D)
         size = float(np.linalg.norm(E))
@@ -79,6 +80,8 @@ class Subproblem:
                 E_new = self.normal(D_new)
                 if float(np.linalg.norm(E_new)) <= (1.0 - 1e-4 * 0.5**halving) * size:
                     break
+            else:
+                return D, N
             N, D, E = trial, D_new, E_new
             size = float(np.linalg.norm(E))
         return D, N
@@ -109,7 +112,7 @@ class Manpg(FirstOrder):
     def advance(self, split: Split, options: ManpgOptions, s: FirstOrderState) -> FirstOrderState:
         t, X = self._t, s.X
         G = split.form.egrad(X)
-        D, N = Subproblem(split, X, G, t).solve(s.other, 1e-3 * options.tol * t)
+        D, N = Subproblem(split, X, G, t).solve(s.other, 1e-2 * options.tol * t)
         tangent = split.M.project(X, D)
         residual = float(np.linalg.norm(D)) / t / (1.0 + float(np.linalg.norm(G)))
         y, lam = np.ravel(X + D), np.ravel(G - N + D / t)
