@@ -32,7 +32,9 @@ DRIFT = 1e-10
 
 
 class AradmmOptions(IterativeOptions):
-    tol: float = Field(1e-8, gt=0, description="scaled KKT residual at which a start ends (1e-4 is usual without polish)")
+    tol: float = Field(
+        1e-8, gt=0, description="scaled KKT residual at which a start ends (1e-4 is usual without polish)"
+    )
     max_iter: int = Field(100_000, ge=0, description="largest number of iterations, all starts together")
     iterations: int = Field(5000, ge=1, description="largest number of iterations of one start")
     starts: int = Field(5, ge=1, description="start points; the best end is returned")

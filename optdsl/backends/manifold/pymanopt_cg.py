@@ -37,4 +37,6 @@ class PymanoptCG(Backend):
     def solve(self, form: SmoothOnManifold, options: PymanoptCGOptions, run: Run) -> Answer:
         from pymanopt.optimizers import ConjugateGradient
 
-        return solve(form, options, run, self.name, lambda **limits: ConjugateGradient(beta_rule=options.beta, **limits))
+        return solve(
+            form, options, run, self.name, lambda **limits: ConjugateGradient(beta_rule=options.beta, **limits)
+        )

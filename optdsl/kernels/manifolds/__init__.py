@@ -27,5 +27,3 @@ __all__ = [
     "MANIFOLDS", "Array", "FixedRank", "Grassmann", "Hyperbolic", "Manifold", "Oblique", "Orthogonal", "Rotations",
     "SimplexInterior", "Sphere", "Stiefel", "SymmetricPositive",
 ]  # fmt: skip
-
-
