@@ -172,6 +172,8 @@ class TorchFunction:
     def value_and_grad(self, x: Any) -> tuple[float, Any]:
         leaf = self._leaf(x, grad=True)
         y = self.tensor(leaf)
+        if not y.requires_grad:
+            return float(y), np.zeros_like(np.asarray(x, dtype=float))
         (g,) = self.torch.autograd.grad(y, leaf, allow_unused=True)
         return float(y.detach()), np.zeros_like(x) if g is None else g.cpu().numpy()
 
@@ -180,8 +182,9 @@ class TorchFunction:
 
     def hvp(self, x: Any, v: Any) -> Any:
         leaf = self._leaf(x, grad=True)
-        (g,) = self.torch.autograd.grad(self.tensor(leaf), leaf, create_graph=True)
-        if not g.requires_grad:
+        y = self.tensor(leaf)
+        g = self.torch.autograd.grad(y, leaf, create_graph=True, allow_unused=True)[0] if y.requires_grad else None
+        if g is None or not g.requires_grad:
             return np.zeros_like(np.asarray(x, dtype=float))
         (h,) = self.torch.autograd.grad(g, leaf, self._leaf(v, grad=False), allow_unused=True)
         return np.zeros_like(np.asarray(x, dtype=float)) if h is None else h.cpu().numpy()
@@ -190,7 +193,8 @@ class TorchFunction:
         """Those rows of the Hessian, (len(rows), n), in one batched backward pass."""
         leaf = self._leaf(x, grad=True)
         n = leaf.shape[0]
-        (g,) = self.torch.autograd.grad(self.tensor(leaf), leaf, create_graph=True, allow_unused=True)
+        y = self.tensor(leaf)
+        g = self.torch.autograd.grad(y, leaf, create_graph=True, allow_unused=True)[0] if y.requires_grad else None
         if g is None or not g.requires_grad:
             return np.zeros((len(rows), n))
         picked = self.torch.zeros((len(rows), n), dtype=self.torch.float64, device=self.device)
