@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from typing import Any
 
@@ -123,7 +124,7 @@ def test_affine_invariance() -> None:
 @pytest.mark.parametrize("form", [CANCER, hard_cubic(10)], ids=["logistic", "cubic"])
 def test_secant_definiteness_and_both_wolfe_conditions(form: SmoothUnconstrained) -> None:
     states = iterates(form, 25, b0="identity")
-    for a, b in zip(states, states[1:], strict=False):
+    for a, b in itertools.pairwise(states):
         s, y = b.x - a.x, b.g - a.g
         np.testing.assert_allclose(b.H @ y, s, rtol=1e-9, atol=1e-12 * np.abs(s).max())
         assert np.linalg.eigvalsh(b.H)[0] > 0
@@ -162,7 +163,7 @@ def test_potential_identity_and_product_bound(b0: Any, psi0: float) -> None:
     hats = [back @ np.linalg.inv(s.H) @ back for s in states[:20]]
     assert potential(hats[0]) == pytest.approx(psi0, rel=5e-3)
     gap0, product = states[0].f - BREAST_CANCER, 1.0
-    for i, (a, b) in enumerate(zip(states[:19], states[1:20], strict=True)):
+    for i, (a, b) in enumerate(itertools.pairwise(states[:20])):
         s, y, g, B = half @ (b.x - a.x), back @ (b.g - a.g), back @ a.g, hats[i]
         Bs = B @ s
         m, sBs, ss = float(s @ y / (s @ s)), float(s @ Bs), float(s @ s)
@@ -295,7 +296,12 @@ def test_first_matrices() -> None:
     A = np.diag([4.0, 4.0])
     form = quadratic(A, np.ones(2))
     g = form.grad(form.x0)
-    for b0, expected in ((2.0, np.eye(2) / 2), ("identity", np.eye(2)), ("hessian", np.eye(2) / 4), ("scaled", np.eye(2) / 4)):
+    for b0, expected in (
+        (2.0, np.eye(2) / 2),
+        ("identity", np.eye(2)),
+        ("hessian", np.eye(2) / 4),
+        ("scaled", np.eye(2) / 4),
+    ):
         np.testing.assert_allclose(first_inverse(form, b0, form.x0, g), expected, rtol=1e-6)
     saddle = replace(form, hess=lambda x: np.diag([1.0, -1.0]))
     np.testing.assert_allclose(first_inverse(saddle, "hessian", form.x0, g), np.eye(2) / 4, rtol=1e-6)

@@ -85,7 +85,10 @@ def test_the_gradient_is_evaluated_only_after_a_decrease() -> None:
 
 
 def test_no_end_is_told() -> None:
-    for phi, dphi in ((lambda e: -e, lambda e: -1.0), (lambda e: -math.exp(min(e, 700.0)), lambda e: -math.exp(min(e, 700.0)))):
+    for phi, dphi in (
+        (lambda e: -e, lambda e: -1.0),
+        (lambda e: -math.exp(min(e, 700.0)), lambda e: -math.exp(min(e, 700.0))),
+    ):
         step, _ = along(phi, dphi, "log")
         assert not step.accepted and step.endless and step.f < -1e15
     below, _ = along(lambda e: math.log(1 - e) if e < 1 else -math.inf, lambda e: -1 / (1 - e), "plain")
