@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from optdsl.certify import branching
-from optdsl.certify.duality import best_bound, contradiction, least_violation, polyhedron
+from optdsl.certify.duality import best_bound, contradiction, least_violation, polyhedron, reach
 from optdsl.certify.record import Tolerances
 from optdsl.forms.answer import Answer, Stop, StopKind
 from optdsl.forms.linear import LinearProgram, MixedInteger
@@ -27,8 +27,10 @@ from optdsl.forms.nonlinear import Nonlinear
 
 Vector = NDArray[np.float64]
 
-#: Limits of the search for cutting planes: rounds, seconds, and what counts as a cut that still moves.
+#: Limits of the search for cutting planes.
 ROUNDS, SECONDS = 200, 20.0
+#: Largest number of variables for Newton's steps on the first-order conditions.
+POLISHED = 500
 
 
 @dataclass(frozen=True)
@@ -82,15 +84,60 @@ def master(form: Nonlinear, points: Sequence[Point]) -> MixedInteger:
 
 
 def bound(form: Nonlinear, p: Point, rows: Sequence[Vector], tol: Tolerances) -> tuple[float, str] | None:
-    """The best lower bound on a continuous convex program from the linearisations at p with any of the multipliers
-    `rows` (m,) or fitted ones, and the note on what it rests on; None where none is finite."""
+    """The best lower bound on a continuous convex program, and the note on what it rests on; None where none is finite.
+
+    From the linearisations at p with any of the multipliers `rows` (m,) or fitted ones; where that does not meet f(p),
+    from those at a point near by, since variables without bounds ask for a gradient that vanishes to rounding."""
+    found = [b for y in rows if (b := _from(form, p, y, tol)) is not None]
+    goal = p.f - tol.gap * max(1.0, abs(p.f))
+    if max((value for value, _ in found), default=-np.inf) < goal and len(p.x) <= POLISHED:
+        for y in rows:
+            nearby = polished(form, p, y)
+            if nearby is not None and np.isfinite((b := _to_rounding(form, *nearby))[0]):
+                found.append(b)
+    return max(found, default=None)
+
+
+def _from(form: Nonlinear, p: Point, y: Vector, tol: Tolerances) -> tuple[float, str] | None:
     program = relaxation(form, p)
-    feasible = polyhedron(program)
-    found = [
-        best_bound(program, feasible, Answer(Stop(StopKind.CONVERGED), dual={"rows": y}), p.x, tol) for y in rows
-    ]  # fmt: skip
-    best = max(found, key=lambda b: b.value)
+    best = best_bound(program, polyhedron(program), Answer(Stop(StopKind.CONVERGED), dual={"rows": y}), p.x, tol)
     return (best.value, best.minimum.note) if np.isfinite(best.value) else None
+
+
+def _to_rounding(form: Nonlinear, p: Point, y: Vector) -> tuple[float, str]:
+    """The bound from multipliers that make the gradient vanish to rounding, whose scale is |∇f| + |∇²L| |x|."""
+    program = relaxation(form, p)
+    size = np.abs(p.grad) + np.abs(form.functions["hess"](p.x, 1.0, -y).full()) @ np.abs(p.x)
+    found = polyhedron(program).minimum(p.grad, y, reach(p.x), size)
+    return program.c0 + found.value, found.note
+
+
+def polished(form: Nonlinear, p: Point, y: Vector) -> tuple[Point, Vector] | None:
+    """(x, y) after two Newton steps on ∇f − Jᵀy = 0, g_A = side over the pressing rows A and the variables away from
+    their bounds; None where a step leaves the domain."""
+    start, y = p, y.copy()
+    size = 1e-7 * (1.0 + float(np.max(np.abs(p.grad), initial=0.0)))
+    held = np.flatnonzero((form.row_lower == form.row_upper) | (np.abs(y) > size))
+    side = np.where(y > 0, form.row_lower, form.row_upper)[held]
+    near = 1e-6 * (1.0 + np.abs(p.x))
+    free = np.flatnonzero((p.x - form.lower > near) & (form.upper - p.x > near))
+    if not np.isfinite(side).all() or not len(free):
+        return None
+    k = len(held)
+    y = np.where(np.isin(np.arange(len(y)), held), y, 0.0)
+    for _ in range(2):
+        H = np.array(form.functions["hess"](p.x, 1.0, -y).full(), dtype=float)[np.ix_(free, free)]
+        A = p.J[held][:, free].toarray()
+        system = np.block([[H, -A.T], [A, np.zeros((k, k))]])
+        residual = np.concatenate([(p.grad - p.J.T @ y)[free], p.g[held] - side])
+        step = np.linalg.lstsq(system, -residual, rcond=1e-13)[0]
+        x = p.x.copy()
+        x[free] += step[: len(free)]
+        y[held] += step[len(free) :]
+        p = evaluate(form, x)
+        if not p.finite or np.abs(p.x - start.x).max() > 1e-2 * (1.0 + float(np.abs(start.x).max())):
+            return None
+    return p, y
 
 
 def empty(form: Nonlinear, p: Point) -> str:

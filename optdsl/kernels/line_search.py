@@ -65,12 +65,13 @@ def weak_wolfe(
         ft = float(value(trial))
         if ft == -math.inf:
             return Step(False, *last, i + 1, gradients, endless=True)
-        armijo = math.isfinite(ft) and ft <= f + alpha * eta * slope
-        if armijo or (noisy and abs(ft - f) <= 10 * NOISE * abs(f)):
+        by_slope = noisy and abs(ft - f) <= 10 * NOISE * abs(f)
+        falls = math.isfinite(ft) and ft <= f + alpha * eta * slope
+        if falls or by_slope:
             gt = np.asarray(gradient(trial), dtype=float)
             gradients += 1
             reached = float(gt @ d)
-            if math.isfinite(reached) and (armijo or reached <= (2 * alpha - 1) * slope):
+            if math.isfinite(reached) and (not by_slope or reached <= (2 * alpha - 1) * slope):
                 if reached >= beta * slope:
                     return Step(True, eta, trial, ft, gt, i + 1, gradients)
                 low, last = eta, (eta, trial, ft, gt)

@@ -24,7 +24,7 @@ def logistic(A: Array, y: Array, lam: float) -> SmoothUnconstrained:
         return np.asarray(-YA.T @ (0.5 * (1 - np.tanh(0.5 * (YA @ w)))) / m + lam * w)
 
     def hess(w: Array) -> Array:
-        p = 0.25 / np.cosh(0.5 * (YA @ w)) ** 2
+        p = 0.25 * (1 - np.tanh(0.5 * (YA @ w)) ** 2)
         return np.asarray((YA.T * p) @ YA / m + lam * np.eye(n))
 
     L2 = float((np.linalg.norm(A, axis=1) ** 3).mean()) / (6 * np.sqrt(3))

@@ -37,14 +37,19 @@ class Watch:
 
     def __call__(self, x: Vector, f: float, g: Vector) -> bool:
         """True to go on."""
-        excess = violation(self.form, x, g)
-        merit = (excess if excess > TOLERATED else 0.0, f)
-        if np.isfinite(f) and np.isfinite(excess) and merit <= self.best_merit:
-            self.best, self.best_merit = x.copy(), merit
+        excess = self.keep(x, f, g)
         self.run.report(self.iteration, f, infeasibility=excess)
         self.iteration += 1
         self.stop = self.run.stop()
         return self.stop is None
+
+    def keep(self, x: Vector, f: float, g: Vector) -> float:
+        """Keeps x where it is the best point so far; its violation."""
+        excess = violation(self.form, x, g)
+        merit = (excess if excess > TOLERATED else 0.0, f)
+        if np.isfinite(f) and np.isfinite(excess) and merit <= self.best_merit:
+            self.best, self.best_merit = x.copy(), merit
+        return excess
 
     def merit(self, x: Vector, f: float) -> tuple[float, float]:
         """(violation above what is tolerated, objective): the smaller point is the better one."""

@@ -29,7 +29,10 @@ class Functions:
 
     def f(self, x: Vector) -> float:
         self.run.evaluated()
-        return float(self.calls["f"](x))
+        f = float(self.calls["f"](x))
+        if f < self.watch.best_merit[1] or self.watch.best_merit[0] > 0:
+            self.watch.keep(x, f, self.rows(x))
+        return f
 
     def grad(self, x: Vector) -> Vector:
         return np.array(self.calls["grad"](x), dtype=float).ravel()
@@ -58,11 +61,18 @@ class Functions:
         kind = StopKind.CONVERGED if result.success else StopKind.STALLED
         if result.status == limit_status:
             kind = StopKind.ITERATION_LIMIT
+        point, objective = np.asarray(result.x, dtype=float), float(result.fun)
+        if (
+            not result.success
+            and self.watch.best is not None
+            and self.watch.best_merit < self.watch.merit(point, objective)
+        ):
+            point, (_, objective) = self.watch.best, self.watch.best_merit
         return Answer(
             stop=Stop(kind, "" if result.success else str(result.message).lower()),
             claim=Claim.STATIONARY if result.success else Claim.NONE,
-            point=np.asarray(result.x, dtype=float),
-            objective=float(result.fun),
+            point=point,
+            objective=objective,
             iterations=int(iterations if iterations is not None else result.nit),
             counts={"f": int(result.nfev)},
         )

@@ -54,6 +54,7 @@ class Slsqp(Backend):
                 })  # fmt: skip
         start = np.clip(form.start, form.lower, form.upper)
         try:
+            call.seen(start)
             result = minimize(
                 call.f, start, jac=call.grad, bounds=call.bounds(), constraints=constraints, method="SLSQP",
                 callback=call.seen, options={"maxiter": options.max_iter, "ftol": options.tol},

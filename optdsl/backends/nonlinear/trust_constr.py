@@ -57,6 +57,7 @@ class TrustConstr(Backend):
             ))  # fmt: skip
         start = np.clip(form.start, form.lower, form.upper)
         try:
+            call.seen(start)
             result = minimize(
                 call.f, start, jac=call.grad, hess=lambda x: hess(x, 1.0, zero), bounds=call.bounds(),
                 constraints=constraints, method="trust-constr", callback=call.seen,
