@@ -49,9 +49,10 @@ def same_sign(*signs: Sign) -> Sign:
 @dataclass(frozen=True)
 class Function:
     """`params` are keyword arguments fixed at compile time, with defaults (`...` marks a required one); positional
-    arguments past `arity` fill them in order. `monotone(signs)` gives one mark an argument. `domain(*numpy)` tells
-    where constants are legal, `domain_words` how to say it; those in
-    `positive` are held to > 0 even where others vary. A missing lowering means that the target has no such function. `prox` names the class of `optdsl.kernels.prox`. `derivative` is the formula, for the manual.
+    arguments past `arity` fill them in order. `monotone(signs)` gives one mark an argument. `domain(*numpy)` tells where
+    constants are legal, `domain_words` how to say it; those in `positive` are held to > 0 even where others vary.
+    A missing lowering means that the target has no such function. `prox` names the class of `optdsl.kernels.prox`.
+    `derivative` is the formula, for the manual.
     """
 
     name: str
