@@ -102,7 +102,7 @@ def bound(form: Nonlinear, p: Point, rows: Sequence[Vector], tol: Tolerances) ->
 def _from(form: Nonlinear, p: Point, y: Vector, tol: Tolerances) -> tuple[float, str]:
     program = relaxation(form, p)
     best = best_bound(program, polyhedron(program), Answer(Stop(StopKind.CONVERGED), dual={"rows": y}), p.x, tol)
-    return best.value, best.minimum.note
+    return float(best.value), best.minimum.note
 
 
 def _to_rounding(form: Nonlinear, p: Point, y: Vector) -> tuple[float, str]:
@@ -110,7 +110,7 @@ def _to_rounding(form: Nonlinear, p: Point, y: Vector) -> tuple[float, str]:
     program = relaxation(form, p)
     size = np.abs(p.grad) + np.abs(form.functions["hess"](p.x, 1.0, -y).full()) @ np.abs(p.x)
     found = polyhedron(program).minimum(p.grad, y, reach(p.x), size)
-    return program.c0 + found.value, found.note
+    return float(program.c0 + found.value), found.note
 
 
 def polished(form: Nonlinear, p: Point, y: Vector) -> tuple[Point, Vector] | None:
