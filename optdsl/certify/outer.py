@@ -88,20 +88,21 @@ def bound(form: Nonlinear, p: Point, rows: Sequence[Vector], tol: Tolerances) ->
 
     From the linearisations at p with any of the multipliers `rows` (m,) or fitted ones; where that does not meet f(p),
     from those at a point near by, since variables without bounds ask for a gradient that vanishes to rounding."""
-    found = [b for y in rows if (b := _from(form, p, y, tol)) is not None]
+    found = [_from(form, p, y, tol) for y in rows]
     goal = p.f - tol.gap * max(1.0, abs(p.f))
-    if max((value for value, _ in found), default=-np.inf) < goal and len(p.x) <= POLISHED:
+    if max(found)[0] < goal and len(p.x) <= POLISHED:
         for y in rows:
             nearby = polished(form, p, y)
-            if nearby is not None and np.isfinite((b := _to_rounding(form, *nearby))[0]):
-                found.append(b)
-    return max(found, default=None)
+            if nearby is not None:
+                found.append(_to_rounding(form, *nearby))
+    best = max(found)
+    return best if np.isfinite(best[0]) else None
 
 
-def _from(form: Nonlinear, p: Point, y: Vector, tol: Tolerances) -> tuple[float, str] | None:
+def _from(form: Nonlinear, p: Point, y: Vector, tol: Tolerances) -> tuple[float, str]:
     program = relaxation(form, p)
     best = best_bound(program, polyhedron(program), Answer(Stop(StopKind.CONVERGED), dual={"rows": y}), p.x, tol)
-    return (best.value, best.minimum.note) if np.isfinite(best.value) else None
+    return float(best.value), best.minimum.note
 
 
 def _to_rounding(form: Nonlinear, p: Point, y: Vector) -> tuple[float, str]:
@@ -109,7 +110,7 @@ def _to_rounding(form: Nonlinear, p: Point, y: Vector) -> tuple[float, str]:
     program = relaxation(form, p)
     size = np.abs(p.grad) + np.abs(form.functions["hess"](p.x, 1.0, -y).full()) @ np.abs(p.x)
     found = polyhedron(program).minimum(p.grad, y, reach(p.x), size)
-    return program.c0 + found.value, found.note
+    return float(program.c0 + found.value), found.note
 
 
 def polished(form: Nonlinear, p: Point, y: Vector) -> tuple[Point, Vector] | None:

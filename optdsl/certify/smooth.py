@@ -125,7 +125,7 @@ def _gaps(form: SmoothUnconstrained, f: float, g: Vector, H: Matrix | None, proo
             found.append((4 / M**2 * omega_star(0.5 * M * newton), f"strong self-concordance with M = {M:.3g}"))
     if found:
         gap, assumption = min(found)
-        proof.bound = f - gap
+        proof.bound = float(f - gap)
         proof.reason = f"the gap follows from {assumption}"
 
 

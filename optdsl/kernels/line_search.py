@@ -20,8 +20,8 @@ Vector = NDArray[np.float64]
 MAX_TRIALS = 60
 #: Trials that square the step; the next ones double or halve it, before the exponent overflows.
 SQUARED = 6
-#: Below this share of |f| the decrease that (A) asks for is rounding.
-NOISE = 1e-14
+#: Below this share of |f| the decrease that (A) asks for is rounding, which grows with the terms that f is summed from.
+NOISE = 1e-12
 
 
 @dataclass(frozen=True)

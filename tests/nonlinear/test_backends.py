@@ -124,7 +124,14 @@ def test_limits_keep_the_best_point(backend: Any) -> None:
     form = chain(300 if backend is Ipopt else 40)
     f0 = float(form.functions["f"](form.start))
     events: list[Event] = []
-    run = Run(on_event=lambda e: None)
+    run = Run()
+
+    def fifth(event: Event) -> None:
+        events.append(event)
+        if event.iteration >= 5:
+            run.interrupt()
+
+    run.on_event = fifth
     answer = backend().solve(form, backend.Options(), run)
     assert answer.stop.kind is StopKind.INTERRUPTED and answer.claim is Claim.NONE
     seen = [e.objective for e in events if e.objective is not None]

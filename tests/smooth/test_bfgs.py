@@ -211,8 +211,10 @@ def test_scipy_agrees() -> None:
         ours, _ = run(form)
         assert ours.stop.kind is StopKind.CONVERGED
         assert ours.objective == pytest.approx(peer.fun, rel=1e-11, abs=1e-12)
-        for backend, options in ((ScipyBfgs(), ScipyBfgsOptions(tol=1e-7)), (Lbfgsb(), LbfgsbOptions(tol=1e-7))):
-            answer = backend.solve(form, options, Run())
+        for answer in (
+            ScipyBfgs().solve(form, ScipyBfgsOptions(tol=1e-7), Run()),
+            Lbfgsb().solve(form, LbfgsbOptions(tol=1e-7), Run()),
+        ):
             assert answer.objective == pytest.approx(peer.fun, rel=1e-8, abs=1e-8)
             assert certify(form, answer).verdict.kind in (VerdictKind.OPTIMAL, VerdictKind.STATIONARY)
 
@@ -311,3 +313,13 @@ def test_options_are_checked() -> None:
     for wrong in ({"alpha": 0.4, "beta": 0.3}, {"alpha": 0.5}, {"b0": -1.0}, {"b0": "newton"}, {"beta": 1.0}):
         with pytest.raises(ValueError, match="validation error"):
             BfgsOptions.model_validate(wrong)
+
+
+def test_the_gradient_falls_on_after_the_values_stand_still() -> None:
+    """Condition 1e4, n = 200: f is known to some 1e-13, the gradient still falls by a factor of thousands."""
+    rng = np.random.default_rng(0)
+    Q = np.linalg.qr(rng.normal(size=(200, 200)))[0]
+    form = replace(plain(quadratic((Q * np.logspace(0, 4, 200)) @ Q.T, rng.normal(size=200))), hess=None)
+    answer, _ = run(form, tol=1e-20, gtol=1e-8)
+    assert answer.stop.kind is StopKind.CONVERGED
+    assert np.abs(form.grad(answer.point)).max() <= 1e-8 * (1 + abs(answer.objective or 0.0))

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
@@ -34,6 +35,8 @@ Matrix = NDArray[np.float64]
 
 #: Curvature s·y below this share of |s||y| is lost to rounding: the update is skipped.
 LOST = 1e-12
+#: A decrement ν² below this share of |f| is rounding: what the gradient can still gain, it has gained.
+ROUNDING = 1e-18
 #: The Hessian at the start is inverted up to this many variables.
 HESSIAN_LIMIT = 2000
 #: Beyond this many variables the n² floats of H are refused.
@@ -86,14 +89,15 @@ class BfgsState:
     gradients: int = 1
     failed: str = ""
 
-    @property
+    @cached_property
     def nu2(self) -> float:
         """ν² = g·Hg."""
         return max(-float(self.g @ self.d), 0.0)
 
-    @property
+    @cached_property
     def size(self) -> float:
-        return float(np.max(np.abs(self.g), initial=0.0))
+        """Largest gradient entry."""
+        return float(np.abs(self.g).max()) if len(self.g) else 0.0
 
 
 class Bfgs(IterativeBackend):
@@ -171,7 +175,7 @@ class Bfgs(IterativeBackend):
         """By a proven gap where the form's facts give one near the target, else by ν and the gradient."""
         estimate, target = 0.5 * state.nu2, options.tol * max(1.0, abs(state.f))
         scale = options.gtol * (1.0 + abs(state.f))
-        if 2.0 * estimate < 1e-15 * abs(state.f) and state.size <= 10 * scale:
+        if state.nu2 < ROUNDING * abs(state.f) and state.size <= 10 * scale:
             return True
         if estimate > 2 * target:
             return False
