@@ -120,6 +120,7 @@ def main() -> None:
         for label, name, options in DIGITS:
             row(form, label, name, options)
     form, basis = pursuit(0)
+    assert form.x0 is not None
     split = form.terms[0].A.apply(form.x0)
     rule = 1.0 / float(np.median(np.abs(split)))
     print(

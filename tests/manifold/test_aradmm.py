@@ -83,7 +83,7 @@ def test_identity_map_as_a_matrix_gives_the_same_iterates() -> None:
         for _ in range(50):
             s = method.step(form, options, s, run)
         paths.append(s.X)
-    np.testing.assert_allclose(*paths, rtol=0, atol=1e-14)
+    np.testing.assert_allclose(paths[0], paths[1], rtol=0, atol=1e-14)
 
 
 def test_scaling_leaves_the_iterates() -> None:
@@ -93,7 +93,7 @@ def test_scaling_leaves_the_iterates() -> None:
         states(quadratic(s * H, M, L1(0.2 * s)), PURE.model_copy(update={"c_rho": s, "c_gamma": 100 * s}), 60)[-1].X
         for s in (1.0, 8.0)
     ]
-    np.testing.assert_allclose(*ends, atol=1e-10)
+    np.testing.assert_allclose(ends[0], ends[1], atol=1e-10)
 
 
 def test_manpg_does_not_improve_on_it() -> None:
@@ -167,4 +167,4 @@ def test_iteration_limits() -> None:
     form = digits(0.2)
     assert solved(form, max_iter=0).claim is Claim.FEASIBLE
     answer = solved(form, polish=False, starts=3, max_iter=30)
-    assert answer.iterations <= 30 and answer.claim is Claim.FEASIBLE
+    assert answer.iterations is not None and answer.iterations <= 30 and answer.claim is Claim.FEASIBLE

@@ -56,7 +56,9 @@ class FirstOrder(IterativeBackend):
 
     def step(self, form: CompositeOnManifold, options: Any, state: FirstOrderState, run: Run) -> FirstOrderState:
         s = self.advance(self.split(form), options, state)
-        return replace(s, k=state.k + 1)
+        # from y = A X and λ = 0 the first step may leave X where it is
+        first = state.k == 0 and not self.stationary
+        return replace(s, k=state.k + 1, residual=np.inf if first else s.residual)
 
     def done(self, form: CompositeOnManifold, options: Any, state: FirstOrderState) -> Stop | None:
         if not (np.isfinite(state.F) and np.all(np.isfinite(state.X))):

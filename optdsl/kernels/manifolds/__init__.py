@@ -18,7 +18,7 @@ MANIFOLDS: dict[str, Callable[..., Manifold]] = {
     "sphere": lambda shape: Sphere(tuple(shape)),
     "oblique": lambda shape: Oblique(*shape),
     "spd": lambda shape: SymmetricPositive(shape[0]),
-    "fixed_rank": lambda shape, r: FixedRank(*shape, r=int(r)),
+    "fixed_rank": lambda shape, r: FixedRank(shape[0], shape[1], int(r)),
     "simplex_interior": lambda shape: SimplexInterior(shape[0]),
     "hyperbolic": lambda shape: Hyperbolic(shape[0]),
 }

@@ -33,8 +33,8 @@ class Sphere:
         size = np.linalg.norm(X)
         if size == 0.0:
             X = np.zeros(self.shape)
-            X.flat[0] = size = 1.0
-        return np.asarray(X / size)
+            X.flat[0] = 1.0
+        return np.asarray(X / (size or 1.0))
 
     def random(self, rng: np.random.Generator) -> Array:
         return self.nearest(rng.standard_normal(self.shape))
