@@ -155,7 +155,18 @@ def certify(
     maximise = problem.objective is not None and problem.objective.maximise
     wants_point = problem.goal is not None and problem.goal.measure == "feasible"
     has_objective = problem.objective is not None and not wants_point
-    return conclude(answer, proof, tolerances, maximise=maximise, has_objective=has_objective), solution, point
+    return (
+        conclude(
+            answer,
+            proof,
+            tolerances,
+            maximise=maximise,
+            has_objective=has_objective,
+            unit=1.0 if point is None else point.unit,
+        ),
+        solution,
+        point,
+    )
 
 
 def second_opinion(problem: Problem, form: Any, solution: Solution, proof: Proof, tolerances: Tolerances) -> Proof:

@@ -36,7 +36,7 @@ def prove(form: Form, answer: Answer, tolerances: Tolerances) -> Proof:
     raise LookupError(f"no certifier for {type(form).__name__}")
 
 
-def _verdict(answer: Answer, proof: Proof, tol: Tolerances, has_objective: bool) -> Verdict:
+def _verdict(answer: Answer, proof: Proof, tol: Tolerances, has_objective: bool, unit: float) -> Verdict:
     claim, kind = answer.claim, VerdictKind
     claimed = claim in (Claim.OPTIMAL, Claim.STATIONARY, Claim.FEASIBLE)
     if proof.infeasible:
@@ -69,10 +69,10 @@ def _verdict(answer: Answer, proof: Proof, tol: Tolerances, has_objective: bool)
     if not has_objective:
         return Verdict(kind.FEASIBLE, "every constraint holds; there is no objective", proof.violation, tol.feasibility)
     if proof.better is not None and claim in (Claim.OPTIMAL, Claim.STATIONARY):
-        apart = abs(proof.objective - proof.better) / max(1.0, abs(proof.objective))
+        apart = abs(proof.objective - proof.better) / max(unit, abs(proof.objective))
         return Verdict(kind.REFUTED, f"claimed {claim.value}, but a better point exists", apart, tol.gap)
     if proof.bound is not None and math.isfinite(proof.bound):
-        scale = max(1.0, abs(proof.objective))
+        scale = max(unit, abs(proof.objective))
         gap = (proof.objective - proof.bound) / scale
         if gap < -10 * max(tol.gap, tol.feasibility):
             return Verdict(
@@ -80,11 +80,12 @@ def _verdict(answer: Answer, proof: Proof, tol: Tolerances, has_objective: bool)
             )
         if gap <= tol.gap:
             return Verdict(kind.OPTIMAL, proof.reason or "a dual bound meets the objective", max(gap, 0.0), tol.gap)
-    if proof.residual is not None and proof.residual <= tol.stationarity:
-        return Verdict(kind.STATIONARY, proof.reason or _stationary_words(proof), proof.residual, tol.stationarity)
+    if proof.residual is not None and proof.residual <= tol.stationarity * unit:
+        words = proof.reason or _stationary_words(proof)
+        return Verdict(kind.STATIONARY, words, proof.residual / unit, tol.stationarity)
     if answer.stop.kind in LIMITS or answer.stop.kind is StopKind.STALLED or claim in (Claim.FEASIBLE, Claim.NONE):
-        return Verdict(kind.FEASIBLE, _open_words(proof), proof.violation, tol.feasibility)
-    return Verdict(kind.UNPROVEN, f"claimed {claim.value}; {_open_words(proof)}")
+        return Verdict(kind.FEASIBLE, _open_words(proof, unit), proof.violation, tol.feasibility)
+    return Verdict(kind.UNPROVEN, f"claimed {claim.value}; {_open_words(proof, unit)}")
 
 
 def _stationary_words(proof: Proof) -> str:
@@ -97,29 +98,36 @@ def _stationary_words(proof: Proof) -> str:
     return "first-order conditions hold; local: nothing is known of other stationary points"
 
 
-def _open_words(proof: Proof) -> str:
+def _open_words(proof: Proof, unit: float) -> str:
     words = []
     if proof.objective is not None and proof.bound is not None and math.isfinite(proof.bound):
-        gap = (proof.objective - proof.bound) / max(1.0, abs(proof.objective))
+        gap = (proof.objective - proof.bound) / max(unit, abs(proof.objective))
         words.append(f"the proven bound leaves a relative gap of {gap:.3g}")
     if proof.residual is not None:
-        words.append(f"the first-order residual is {proof.residual:.3g}")
+        words.append(f"the first-order residual is {proof.residual / unit:.3g}")
     if not words:
         words.append("no bound on the optimum is proven")
     return "; ".join(words)
 
 
 def conclude(
-    answer: Answer, proof: Proof, tolerances: Tolerances, *, maximise: bool = False, has_objective: bool = True
+    answer: Answer,
+    proof: Proof,
+    tolerances: Tolerances,
+    *,
+    maximise: bool = False,
+    has_objective: bool = True,
+    unit: float = 1.0,
 ) -> Certificate:
-    """The certificate in the problem's own sense."""
+    """The certificate in the problem's own sense. `unit` is what counts as 1 in the objective: gaps are held against
+    max(unit, |objective|), first-order residuals against the tolerance times it."""
     sign = -1.0 if maximise else 1.0
     checks = list(proof.checks)
     if not math.isnan(proof.violation):
         meaning = "largest scaled violation of a constraint or set"
         checks.insert(0, Check("feasibility", proof.violation, tolerances.feasibility, meaning))
     return Certificate(
-        verdict=_verdict(answer, proof, tolerances, has_objective),
+        verdict=_verdict(answer, proof, tolerances, has_objective, unit),
         checks=checks,
         objective=None if proof.objective is None else sign * proof.objective,
         bound=None if proof.bound is None else sign * proof.bound,

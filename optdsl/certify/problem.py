@@ -31,11 +31,15 @@ class RowReport:
 
 @dataclass(frozen=True)
 class PointReport:
+    """`unit` is what counts as 1 in the objective: 1, or less where the objective moves by less over a step of the size
+    of the point, so that a problem in small units is held to as many digits as one in large units."""
+
     objective: float | None
     violation: float
     rows: list[RowReport] = field(default_factory=list)
     sets: dict[str, float] = field(default_factory=dict)
     finite: bool = True
+    unit: float = 1.0
 
 
 def examine(problem: Problem, values: Mapping[str, Array]) -> PointReport:
@@ -46,12 +50,32 @@ def examine(problem: Problem, values: Mapping[str, Array]) -> PointReport:
     with np.errstate(all="ignore"):
         objective = None if problem.objective is None else float(np.asarray(evaluator(problem.objective.expr)))
         rows = [_row(evaluator, c) for c in problem.constraints]
+        unit = _unit(problem, values, objective)
         sets = {
             v.name: _membership(problem, evaluator, v.name, np.asarray(values[v.name]))
             for v in problem.variables.values()
         }
     worst = [float(np.max(r.violation, initial=0.0)) for r in rows] + list(sets.values())
-    return PointReport(objective, max((w if w == w else float("inf") for w in worst), default=0.0), rows, sets)
+    return PointReport(
+        objective, max((w if w == w else float("inf") for w in worst), default=0.0), rows, sets, unit=unit
+    )
+
+
+def _unit(problem: Problem, values: Mapping[str, Array], objective: float | None) -> float:
+    """min(1, the largest change of the objective over three seeded steps of the size of the point)."""
+    if problem.objective is None or objective is None or not np.isfinite(objective):
+        return 1.0
+    rng = np.random.default_rng(0)
+    largest = 0.0
+    for length in (1.0, 0.3, 0.1):
+        moved = {}
+        for name in problem.objective.expr.variables:
+            x = np.asarray(values[name], dtype=float)
+            moved[name] = x + length * (1.0 + np.abs(x)) * rng.standard_normal(x.shape)
+        there = float(np.asarray(Evaluator(problem, {**values, **moved}, strict=False)(problem.objective.expr)))
+        if np.isfinite(there):
+            largest = max(largest, abs(there - objective))
+    return min(1.0, largest) if largest > 0 else 1.0
 
 
 def _side(evaluator: Evaluator, node: Expr, table: Table, rows: int, shape: tuple[int, ...]) -> Array:

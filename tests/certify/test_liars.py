@@ -14,6 +14,7 @@ from optdsl.dispatch import registry
 from optdsl.forms.answer import Answer, Claim, Stop, StopKind
 from optdsl.forms.conic import Conic
 from optdsl.forms.linear import LinearProgram, MixedInteger, QuadraticProgram
+from optdsl.forms.manifold import SmoothOnManifold
 from optdsl.forms.nonlinear import Nonlinear
 from optdsl.forms.smooth import SmoothUnconstrained
 from optdsl.report.model import Report
@@ -173,3 +174,18 @@ def test_the_honest_backend_is_believed(which: str) -> None:
     report = optdsl.parse(text).solve()
     assert report.verdict.kind == ("stationary" if which == "curved" else "optimal"), report.verdict
     assert exit_status(report) == 0
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-8, 1e8])
+def test_small_units_hide_nothing(scale: float, lie: Callable[..., Report]) -> None:
+    """A wrong point is wrong in any unit of the objective: absolute tolerances do not swallow it."""
+    lp = LP.replace("3 * x[0] + 2 * x[1]", f"{scale} * (3 * x[0] + 2 * x[1])")
+    _never_optimal(lie(lp, LinearProgram, Answer(CONVERGED, Claim.OPTIMAL, np.array([1.0, 1.0]))))
+    smooth = SMOOTH.replace(
+        "minimize sum_squares(x - [1, 2]) + exp(x[0])", f"minimize {scale} * (sum_squares(x - [1, 2]) + exp(x[0]))"
+    )
+    _never_optimal(lie(smooth, SmoothUnconstrained, Answer(CONVERGED, Claim.OPTIMAL, np.array([1.0, 1.9]))))
+    curved = CURVED.replace("x[0] * x[1]", f"{scale} * x[0] * x[1]")
+    _never_optimal(lie(curved, Nonlinear, Answer(CONVERGED, Claim.STATIONARY, np.array([0.5, 0.1]))))
+    circle = f"var x : real[2] in sphere\nminimize {scale} * x @ [[2, 0], [0, 1]] @ x\n"
+    _never_optimal(lie(circle, SmoothOnManifold, Answer(CONVERGED, Claim.STATIONARY, np.array([0.6, 0.8]))))
