@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import optdsl
 from optdsl.backends.manifold.aradmm import Aradmm, AradmmOptions, AradmmState
 from optdsl.backends.manifold.manpg import Manpg, ManpgOptions
 from optdsl.backends.manifold.splitting import Split
@@ -168,3 +169,12 @@ def test_iteration_limits() -> None:
     assert solved(form, max_iter=0).claim is Claim.FEASIBLE
     answer = solved(form, polish=False, starts=3, max_iter=30)
     assert answer.iterations is not None and answer.iterations <= 30 and answer.claim is Claim.FEASIBLE
+
+
+def test_a_budget_of_evaluations_is_kept() -> None:
+    report = optdsl.parse("""
+var X : real[5, 2] in stiefel
+minimize -trace(X.T @ [[5, 1, 0, 0, 0], [1, 4, 0, 0, 0], [0, 0, 3, 0, 0], [0, 0, 0, 2, 0], [0, 0, 0, 0, 1]] @ X) + norm1(X)
+budget evals <= 7
+""").solve()
+    assert report.stop.kind == "evaluation_limit" and report.iterations is not None and report.iterations <= 8

@@ -154,6 +154,7 @@ class Aradmm(IterativeBackend):
 
     def step(self, form: CompositeOnManifold, options: AradmmOptions, state: AradmmState, run: Run) -> AradmmState:
         split = self.split(form)
+        run.evaluated()
         state = self._polish(split, options, state) if state.phase == "polish" else self._descend(split, options, state)
         if state.phase == "over":
             state = self._finish(split, state)

@@ -55,6 +55,7 @@ class FirstOrder(IterativeBackend):
         raise NotImplementedError
 
     def step(self, form: CompositeOnManifold, options: Any, state: FirstOrderState, run: Run) -> FirstOrderState:
+        run.evaluated()
         s = self.advance(self.split(form), options, state)
         # from y = A X and λ = 0 the first step may leave X where it is
         first = state.k == 0 and not self.stationary
