@@ -58,7 +58,8 @@ class Certificate:
 class Tolerances:
     """Absolute plus relative, scaled to the data: a row a·x ≤ b may be off by feasibility·(1 + scale of its terms).
 
-    `gap` is held against |objective − bound| / max(unit, |objective|), unit = 1 or less where the objective is small by nature. The goal of a file replaces them.
+    `gap` is held against |objective − bound| / max(unit, |objective|), where unit is 1, or less where the objective is
+    small by nature. The goal of a file replaces them.
     """
 
     feasibility: float = 1e-6

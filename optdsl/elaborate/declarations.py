@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,6 +30,7 @@ from optdsl.syntax.diagnostics.names import (
     hides_function,
     size_differs,
     size_unknown,
+    too_large,
     unknown_label,
     unknown_name,
     wrong_arguments,
@@ -48,6 +50,10 @@ if TYPE_CHECKING:
 #: Sizes that stand in for those of data not given yet: distinct, so that shapes are told apart, and divisible by the
 #: block lengths of common patterns.
 STAND_INS = tuple(6720 * p for p in (1, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47))
+
+
+#: Entries of one variable.
+LARGEST = 200_000_000
 
 
 class Declarations:
@@ -83,6 +89,8 @@ class Declarations:
         ):
             low, high = self._range_ends(value)
             return IntSet(s.name.id, low, max(high - low, 0), s.span)
+        if isinstance(value, ast.ListLit) and value.items and isinstance(value.items[0], ast.Comprehension):
+            return self._filtered(s, value.items[0])
         if isinstance(value, ast.ListLit):
             return self._set_from_values(s, [self._literal(i) for i in value.items])
         if isinstance(value, ast.Call) and self._reader_name(value) is not None:
@@ -92,6 +100,23 @@ class Declarations:
             if isinstance(loaded, Array) and loaded.values.ndim == 1:
                 return self._set_from_values(s, list(loaded.values))
         raise OptError(set_value_unusable(value.span, s.name.id))
+
+    def _filtered(self, s: ast.SetDecl, gen: ast.Comprehension) -> AnySet:
+        """`[i for i in Plants if cap[i] > 100]`, or tuples of indices with `in A * B`."""
+        scope, _ = self.expressions.open(gen.clauses, gen.condition, {}, gen.span)
+        table = self.scope.evaluator.open(scope)
+        names = gen.body.items if isinstance(gen.body, ast.TupleLit) else [gen.body]
+        by_name = {i.name: i for i in scope.indices}
+        columns = []
+        for n in names:
+            if not (isinstance(n, ast.Name) and n.id in by_name):
+                raise OptError(wrong_arguments(n.span, s.name.id, "lists indices", "write `[i for i in S if …]`"))
+            index = by_name[n.id]
+            columns.append([self.scope.evaluator.member(index, int(k)) for k in table.columns[index]])
+        values = columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
+        if len(columns) > 1:
+            return self._set_from_columns(s, [np.array(c) for c in columns])
+        return self._set_from_values(s, values)
 
     def _range_ends(self, node: ast.Expr) -> tuple[int, int]:
         if isinstance(node, ast.Range):
@@ -268,10 +293,10 @@ class Declarations:
 
     def _missing(self, s: ast.DataDecl | ast.ParamDecl) -> None:
         """No value yet: stand-in sizes let shapes be checked; solving asks for the value."""
-        if s.type is None:
+        if not isinstance(s.type, ast.TypeExpr):
             raise OptError(no_value(s.name.span, s.name.id))
         shape, axes = [], []
-        for axis in self.axes(s.type.dims):  # type: ignore[union-attr]
+        for axis in self.axes(s.type.dims):
             size = axis.size
             if size is None:
                 size = STAND_INS[self._stand_ins % len(STAND_INS)] * (1 + self._stand_ins // len(STAND_INS))
@@ -283,9 +308,19 @@ class Declarations:
             shape.append(size)
             axes.append(axis.name if axis.labels is not None else None)
         values = np.broadcast_to(np.float64(1.0), tuple(shape))
-        kind = s.type.kind  # type: ignore[union-attr]
+        kind = self._kind(s.type)
         self.scope.data[s.name.id] = DataValue(s.name.id, values, tuple(axes), kind, "not given", "", span=s.span)
         self.scope.missing.append(s.name.id)
+
+    def _kind(self, t: ast.TypeExpr) -> str:
+        """real, int, bool, complex, or `label:S` for values that are members of S."""
+        if t.kind in ("real", "int", "bool", "complex"):
+            return t.kind
+        if t.kind in self.scope.broken:
+            raise Broken(t.kind)
+        if not isinstance(self.scope.sets.get(t.kind), LabelSet):
+            raise OptError(unknown_name(t.span, t.kind, ["real", "int", "bool", "complex", *self.scope.sets]))
+        return f"label:{t.kind}"
 
     def _fix_size(self, name: str, size: int, span: Span) -> None:
         if name in self.scope.sizes and self.scope.sizes[name] != size:
@@ -296,12 +331,10 @@ class Declarations:
 
     def _bind(self, s: ast.DataDecl | ast.ParamDecl, loaded: Any, span: Span, is_param: bool) -> None:
         name = s.name.id
-        kind = s.type.kind if s.type is not None else _kind_of(loaded)  # type: ignore[union-attr]
-        element = self.scope.sets.get(kind)
-        if element is not None:
-            kind = f"label:{kind}"
+        assert s.type is None or isinstance(s.type, ast.TypeExpr)
+        kind = _kind_of(loaded) if s.type is None else self._kind(s.type)
+        element = self.scope.sets.get(kind.removeprefix("label:"))
         if s.type is not None:
-            assert isinstance(s.type, ast.TypeExpr)
             axes = self.axes(s.type.dims)
         else:
             axes = [
@@ -384,10 +417,14 @@ class Declarations:
     # --- variables ------------------------------------------------------------------------------
 
     def var_decl(self, s: ast.VarDecl) -> None:
+        if isinstance(s.type, ast.TypeExpr) and s.type.kind == "set":
+            s = self._typed_by_its_set(s)
         assert isinstance(s.type, ast.TypeExpr)
         for name in s.names:
             self.claim(name)
         shape, axes = self.variable_shape(s.type)
+        if int(np.prod(shape, dtype=object)) > LARGEST:
+            raise OptError(too_large(s.type.span, f"`{s.names[0].id}`", int(np.prod(shape, dtype=object)), LARGEST))
         within = self.set_spec(s.within, s.names[0].id, shape, s.type.kind) if s.within is not None else None
         lower, upper = self._bounds(s, shape)
         start = self._start(s, shape) if s.start is not None else None
@@ -395,6 +432,20 @@ class Declarations:
             self.scope.variables[name.id] = Variable(
                 name.id, shape, axes, s.type.kind, within, lower, upper, start, s.role, s.doc, name.span
             )
+
+    def _typed_by_its_set(self, s: ast.VarDecl) -> ast.VarDecl:
+        """`var S : subset(Items, size <= 5)` is bool over Items, `var k : 0..9` a whole number."""
+        assert isinstance(s.type, ast.TypeExpr)
+        node = s.type.dims[0]
+        if isinstance(node, ast.Range):
+            return replace(s, type=ast.TypeExpr(node.span, "int", []), within=node)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "subset" and node.args:
+            over = node.args[0]
+            if isinstance(over, ast.Call) and isinstance(over.func, ast.Name) and over.func.id == "range":
+                over = ast.Num(over.span, int(self.expressions.number(over.args[-1])))
+            return replace(s, type=ast.TypeExpr(node.span, "bool", [over]), within=node)
+        hint = f"write `var {s.names[0].id} : real[n] in {node.span.text}`"
+        raise OptError(wrong_arguments(node.span, node.span.text, "is a set; the type comes first", hint))
 
     def variable_shape(self, t: ast.TypeExpr) -> tuple[Shape, Axes]:
         shape: list[int] = []

@@ -22,6 +22,7 @@ from optdsl.syntax.diagnostics.names import (
     not_a_value,
     recursive_definition,
     shapes_differ,
+    too_large,
     unknown_function,
     unknown_label,
     unknown_name,
@@ -33,6 +34,8 @@ from optdsl.syntax.diagnostics.names import (
 
 BINARY = {"+": "add", "-": "sub", "*": "mul", "/": "div", "%": "mod", "@": "matmul", "and": "and", "or": "or"}
 COMPARE = {"==": "eq", "!=": "ne", "<=": "le", ">=": "ge", "<": "lt", ">": "gt"}
+#: Entries of an array made by zeros, ones or eye.
+LARGEST = 100_000_000
 #: Names that stand for numbers.
 CONSTANTS = {"inf": np.inf, "pi": np.pi}
 Local = dict[str, Expr]
@@ -178,7 +181,28 @@ class Expressions:
             raise OptError(unknown_label(node.span, node.value, set_name, s.labels if isinstance(s, LabelSet) else ()))
         return build.const(s.position[node.value], node.span, kind=f"label:{set_name}")
 
+    def _collected(self, gen: ast.Comprehension, local: Local) -> Expr:
+        """`[cap[i] for i in Plants if …]`: constants collected into a vector."""
+        scope, inner = self.open(gen.clauses, gen.condition, local, gen.span)
+        body = self.expr(gen.body, inner)
+        if body.variables or (body.indices | self._outer(scope)) - frozenset(scope.indices):
+            hint = "for variables write a family, or sum(…) and the like over the generator"
+            raise OptError(not_a_value(gen.span, "a list that depends on variables or on outer indices", hint))
+        table = self.scope.evaluator.open(scope)
+        values = np.asarray(self.scope.evaluator(body, table))
+        if not body.indices:
+            values = np.broadcast_to(values, (table.size, *body.shape))
+        return build.const(values, gen.span)
+
+    def _outer(self, scope: IndexScope) -> frozenset[Index]:
+        ends = [e for g in scope.generators if isinstance(g.domain, RangeDomain) for e in (g.domain.low, g.domain.high)]
+        if scope.condition is not None:
+            ends.append(scope.condition)
+        return frozenset[Index]().union(*(e.indices for e in ends))
+
     def _list(self, node: ast.ListLit | ast.TupleLit, local: Local) -> Expr:
+        if len(node.items) == 1 and isinstance(node.items[0], ast.Comprehension):
+            return self._collected(node.items[0], local)
         items = [self.expr(i, local) for i in node.items]
         if not items:
             raise OptError(not_a_value(node.span, "an empty list"))
@@ -584,6 +608,9 @@ def _array(make: Callable[[tuple[int, ...]], Any]) -> Callable[[Expressions, ast
                     shape.append(self.scope.sets[i.id].size)
                 else:
                     shape.append(int(self.number(i, local)))
+        size = int(np.prod(shape, dtype=object))
+        if size > LARGEST:
+            raise OptError(too_large(node.span, "this array", size, LARGEST))
         return build.const(make(tuple(shape)), node.span)
 
     return build_it

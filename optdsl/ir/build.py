@@ -190,6 +190,7 @@ def _outer_shape(f: Function, args: Sequence[Expr], params: Mapping[str, Any]) -
         shape = f.shape(*shapes)
     else:
         assert f.structure is not None
+        _refuse_huge(f, shapes, params)
         plan = f.structure(*shapes, **params)
         shape = None if plan is None else tuple(int(k) for k in plan[-1])
     if shape is None:
@@ -203,6 +204,25 @@ def _outer_shape(f: Function, args: Sequence[Expr], params: Mapping[str, Any]) -
     elif f.name in ("softmax", "sort", "cumsum", "inv", "cholesky"):
         axes = args[0].axes
     return {"shape": shape, "axes": axes}
+
+
+#: Entries of an array that a structural function makes.
+LARGEST = 50_000_000
+
+
+def _refuse_huge(f: Function, shapes: Sequence[Shape], params: Mapping[str, Any]) -> None:
+    sizes = [int(np.prod(s, dtype=object)) for s in shapes]
+    size = sum(sizes)
+    if f.name in ("outer", "kron"):
+        size = int(np.prod(sizes, dtype=object))
+    elif "shape_to" in params:
+        size = int(np.prod(np.atleast_1d(np.array(params["shape_to"], dtype=object))))
+    elif f.name == "cumsum":
+        size = sizes[0] * shapes[0][-1] // 2 if shapes[0] else 0
+    elif f.name == "diag" and len(shapes[0]) == 1:
+        size = sizes[0] ** 2
+    if size > LARGEST:
+        raise Misfit(f"`{f.name}` would make {size:,} entries; the limit is {LARGEST:,}")
 
 
 def choose(condition: Expr, then: Expr, otherwise: Expr, span: Span | None = None) -> Expr:

@@ -174,7 +174,8 @@ Expr = (
 
 @dataclass(slots=True)
 class TypeExpr(Node):
-    """`real[a, b]`: `kind` in real, int, bool, complex; `like NAME` has kind "like" and the name in `dims`.
+    """`real[a, b]`: `kind` in real, int, bool, complex, or the name of the set whose labels the values are;
+    `like NAME` has kind "like" and the name in `dims`.
 
     A set in the place of a type (`var S : subset(Items, size <= 4)`, `random a : augment = …`) has kind "set" and the
     set as the one entry of `dims`.

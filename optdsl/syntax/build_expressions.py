@@ -309,6 +309,12 @@ class ExpressionBuilder:
     def shaped_type(self, c: Children) -> ast.TypeExpr:
         return ast.TypeExpr(self.between(c[0], c[2]), str(c[0]), c[1])
 
+    def label_type(self, c: Children) -> ast.TypeExpr:
+        return ast.TypeExpr(self.span(c[0]), str(c[0]), [])
+
+    def shaped_label_type(self, c: Children) -> ast.TypeExpr:
+        return ast.TypeExpr(self.between(c[0], c[2]), str(c[0]), c[1])
+
     def like_type(self, c: Children) -> ast.TypeExpr:
         return ast.TypeExpr(self.between(c[0], c[1]), "like", [self._declared(c[1])])
 

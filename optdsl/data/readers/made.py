@@ -10,8 +10,11 @@ import numpy as np
 from optdsl.data.values import Array, array_source
 from optdsl.syntax.diagnostics import OptError
 from optdsl.syntax.diagnostics.data import no_such_key, reader_argument
+from optdsl.syntax.diagnostics.names import too_large
 from optdsl.syntax.source import Span
 
+#: Entries of a drawn array.
+LARGEST = 100_000_000
 NAMES = ("dataset", "normal", "uniform")
 #: Those that scikit-learn carries in its package; the others would have to be downloaded.
 SHIPPED = ("breast_cancer", "diabetes", "digits", "iris", "linnerud", "wine")
@@ -23,6 +26,9 @@ def make(name: str, args: Sequence[Any], kwargs: Mapping[str, Any], span: Span |
     if not args or set(kwargs) - {"seed"}:
         raise OptError(reader_argument(span, name, "takes a shape, two numbers and seed="))
     shape = tuple(int(k) for k in args[0]) if isinstance(args[0], list | tuple) else (int(args[0]),)
+    size = int(np.prod(shape, dtype=object))
+    if not 0 <= size <= LARGEST:
+        raise OptError(too_large(span, "this array", size, LARGEST))
     rng = np.random.default_rng(int(kwargs.get("seed", 0)))
     first, second = (*args[1:], *(0.0, 1.0)[len(args) - 1 :])[:2]
     values = rng.normal(first, second, shape) if name == "normal" else rng.uniform(first, second, shape)
