@@ -14,11 +14,13 @@ from optdsl.analysis.terms import Term, terms
 from optdsl.forms.answer import Answer, Solution
 from optdsl.forms.base import Mismatch, Reason
 from optdsl.forms.manifold import CompositeOnManifold, ConvexTerm, LinearMap, SmoothOnManifold
+from optdsl.forms.rows import split_point
 from optdsl.functions.table import functions
 from optdsl.ir import build
 from optdsl.ir.nodes import Apply, Expr, Op, Reduce, Var
-from optdsl.ir.problem import Problem, Variable
+from optdsl.ir.problem import Problem
 from optdsl.ir.sets.table import members, set_kinds
+from optdsl.kernels.manifolds.base import Manifold
 from optdsl.lower.quadratic import dense_quadratic
 from optdsl.lower.sparse import SparseAlgebra
 from optdsl.lower.torch import TorchFunction
@@ -42,26 +44,48 @@ def _attempt(problem: Problem) -> SmoothOnManifold | list[Reason]:
     on = [
         v for v in problem.variables.values() if any(set_kinds()[p.kind].group == "manifold" for p in members(v.within))
     ]
-    if len(on) != 1 or len(problem.variables) != 1:
-        return [Reason("there is not exactly one variable, on a manifold")]
-    (v,) = on
-    if v.within is None or v.within.kind == "&":
-        reasons.append(Reason("the manifold is intersected with another set", v.span))
-    if v.lower is not None or v.upper is not None or v.kind != "real":
-        reasons.append(Reason(f"`{v.name}` has bounds or is not real", v.span))
+    if not on:
+        return [Reason("no variable is on a manifold")]
+    for v in problem.variables.values():
+        if v not in on and v.within is not None:
+            reasons.append(Reason(f"`{v.name}` is in a set that is no manifold", v.span))
+        if v.within is not None and v.within.kind == "&":
+            reasons.append(Reason("the manifold is intersected with another set", v.span))
+        if v.lower is not None or v.upper is not None or v.kind != "real":
+            reasons.append(Reason(f"`{v.name}` has bounds or is not real", v.span))
     if problem.constraints:
         reasons.append(Reason("there are constraints besides the manifold", problem.constraints[0].span))
     if problem.objective is None:
         reasons.append(Reason("there is no objective"))
     if reasons:
         return reasons
-    return _split(problem, v)
+    return _split(problem)
 
 
-def _split(problem: Problem, v: Variable) -> SmoothOnManifold | list[Reason]:
-    from optdsl.kernels.manifolds import MANIFOLDS
+def _manifold(problem: Problem) -> Manifold:
+    """That of the one variable, or the product over all of them; a variable without a set is a Euclidean factor."""
+    from optdsl.kernels.manifolds import MANIFOLDS, Euclidean, Product
 
-    assert problem.objective is not None and v.within is not None
+    factors: list[Manifold] = [
+        Euclidean(v.shape) if v.within is None else MANIFOLDS[v.within.kind](v.shape, **dict(v.within.params))
+        for v in problem.variables.values()
+    ]
+    return factors[0] if len(factors) == 1 else Product(tuple(factors))
+
+
+def _start(problem: Problem, manifold: Manifold, analysis: Analysis) -> Any:
+    """The declared start, where every variable has one."""
+    parts = []
+    for v in problem.variables.values():
+        if v.start is None:
+            return None
+        parts.append(np.broadcast_to(np.asarray(analysis.constants(v.start), dtype=float), v.shape).ravel())
+    return np.concatenate(parts).reshape(manifold.shape)
+
+
+def _split(problem: Problem) -> SmoothOnManifold | list[Reason]:
+    assert problem.objective is not None
+    manifold = _manifold(problem)
     sign = -1.0 if problem.objective.maximise else 1.0
     analysis = Analysis(problem)
     smooth: list[Term] = []
@@ -71,7 +95,7 @@ def _split(problem: Problem, v: Variable) -> SmoothOnManifold | list[Reason]:
         if facts.smooth or facts.curvature == "constant":
             smooth.append(t)
             continue
-        found = _convex_term(problem, v, t, analysis)
+        found = _convex_term(problem, manifold.shape, t, analysis)
         if isinstance(found, Reason):
             return [found]
         nonsmooth.append(found)
@@ -79,13 +103,11 @@ def _split(problem: Problem, v: Variable) -> SmoothOnManifold | list[Reason]:
     for t in smooth:
         expr = build.add(expr, build.mul(build.const(t.weight), t.expr))
     f = TorchFunction(problem, expr)
-    shape = v.shape
+    shape = manifold.shape
 
     def flat(g: Callable[..., Any]) -> Callable[..., Any]:
         return lambda *arrays: np.asarray(g(*(np.ravel(a) for a in arrays))).reshape(shape)
 
-    manifold = MANIFOLDS[v.within.kind](shape, **dict(v.within.params))
-    start = None if v.start is None else np.broadcast_to(np.asarray(analysis.constants(v.start), dtype=float), shape)
     try:
         f.value(np.ravel(manifold.random(np.random.default_rng(0))))
     except Unsupported as why:
@@ -98,15 +120,15 @@ def _split(problem: Problem, v: Variable) -> SmoothOnManifold | list[Reason]:
         smooth_part = {"f": lambda X: f.value(np.ravel(X)), "egrad": flat(f.grad), "ehvp": flat(f.hvp)}
     common: dict[str, Any] = smooth_part | {
         "manifold": manifold,
-        "x0": start,
-        "back": partial(_back, v, problem.objective.maximise),
+        "x0": _start(problem, manifold, analysis),
+        "back": partial(_back, problem),
     }
     if not nonsmooth:
         return SmoothOnManifold(**common)
     return CompositeOnManifold(terms=nonsmooth, **common)
 
 
-def _convex_term(problem: Problem, v: Variable, t: Term, analysis: Analysis) -> ConvexTerm | Reason:
+def _convex_term(problem: Problem, of: tuple[int, ...], t: Term, analysis: Analysis) -> ConvexTerm | Reason:
     """weight · h(A X − b) for a table function h with a prox and an affine argument."""
     from optdsl.kernels.prox import Shifted, make_prox
 
@@ -130,15 +152,15 @@ def _convex_term(problem: Problem, v: Variable, t: Term, analysis: Analysis) -> 
         return Reason(f"no prox of {name} is known", span)
     if np.any(image.constant):
         h = Shifted(h, -image.constant.reshape(shape))
-    identity = isinstance(inner, Var) and inner.name == v.name
+    identity = isinstance(inner, Var) and len(problem.variables) == 1
     if identity:
-        A = LinearMap(shape=v.shape, image=v.shape, apply=lambda X: X, adjoint=lambda Y: Y, identity=True)
+        A = LinearMap(shape=of, image=of, apply=lambda X: X, adjoint=lambda Y: Y, identity=True)
         return ConvexTerm(h=h, A=A, text=name)
     M = image.matrix(algebra.columns)
     MT = M.T.tocsr()
     A = LinearMap(
-        shape=v.shape, image=shape, apply=lambda X: (M @ np.ravel(X)).reshape(shape),
-        adjoint=lambda Y: (MT @ np.ravel(Y)).reshape(v.shape),
+        shape=of, image=shape, apply=lambda X: (M @ np.ravel(X)).reshape(shape),
+        adjoint=lambda Y: (MT @ np.ravel(Y)).reshape(of),
     )  # fmt: skip
     return ConvexTerm(h=h, A=A, text=name)
 
@@ -171,6 +193,7 @@ def _params(e: Expr) -> dict[str, Any]:
     return dict(getattr(inner, "params", {}))
 
 
-def _back(v: Variable, maximise: bool, answer: Answer) -> Solution:
-    values = {} if answer.point is None else {v.name: np.asarray(answer.point).reshape(v.shape)}
-    return Solution(values)
+def _back(problem: Problem, answer: Answer) -> Solution:
+    if answer.point is None:
+        return Solution({})
+    return Solution(split_point(problem, problem, np.ravel(answer.point)))

@@ -8,6 +8,7 @@ from optdsl.kernels.manifolds.base import Array, Manifold
 from optdsl.kernels.manifolds.curved import Hyperbolic, SimplexInterior, SymmetricPositive
 from optdsl.kernels.manifolds.low_rank import FixedRank
 from optdsl.kernels.manifolds.orthonormal import Grassmann, Orthogonal, Rotations, Stiefel
+from optdsl.kernels.manifolds.product import Euclidean, Product
 from optdsl.kernels.manifolds.spheres import Oblique, Sphere
 
 MANIFOLDS: dict[str, Callable[..., Manifold]] = {
@@ -24,6 +25,6 @@ MANIFOLDS: dict[str, Callable[..., Manifold]] = {
 }
 
 __all__ = [
-    "MANIFOLDS", "Array", "FixedRank", "Grassmann", "Hyperbolic", "Manifold", "Oblique", "Orthogonal", "Rotations",
+    "MANIFOLDS", "Array", "Euclidean", "FixedRank", "Grassmann", "Hyperbolic", "Manifold", "Oblique", "Orthogonal", "Product", "Rotations",
     "SimplexInterior", "Sphere", "Stiefel", "SymmetricPositive",
 ]  # fmt: skip
