@@ -20,6 +20,7 @@ from tests.manifold.forms import digits, quadratic
 from tests.manifold.test_manifolds import KINDS, made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "objective"), [("radmm", -40.077), ("soc", -36.533), ("madmm", -24.263)]
 )  # fmt: skip
