@@ -67,7 +67,8 @@ class _Writer:
         if isinstance(x, tuple):
             return {"tuple": [self.write(i) for i in x]}
         if isinstance(x, frozenset):
-            return {"set": sorted((self.write(i) for i in x), key=str)}
+            # names of variables, or indices by their names: in an order that does not depend on identities
+            return {"set": [self.write(i) for i in sorted(x, key=lambda i: i if isinstance(i, str) else i.name)]}
         if isinstance(x, Mapping):
             return {"map": [[self.write(k), self.write(v)] for k, v in x.items()]}
         return self._record(x)
