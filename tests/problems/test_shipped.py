@@ -80,6 +80,20 @@ def test_lasso_is_scikit_learns() -> None:
     assert report.objective == pytest.approx(value, rel=1e-8)
 
 
+@pytest.mark.parametrize(
+    ("backend", "verdict"), [("manpg", "stationary"), ("ipopt", "stationary"), ("radmm", "feasible"), ("soc", "feasible")]
+)
+def test_the_main_example_with_other_methods(backend: str, verdict: str) -> None:
+    """All are judged by one certificate; those that are proven agree on the value."""
+    report = optdsl.load(PROBLEMS / "manifold/sparse_pca.opt").solve(backend)
+    assert report.verdict.kind == verdict
+    assert report.objective is not None
+    if verdict == "stationary":
+        assert report.objective == pytest.approx(-7.9347036410, rel=1e-7)
+    else:
+        assert -7.9347036410 < report.objective < -7.4
+
+
 def test_infeasibility_is_arithmetic_in_the_users_names() -> None:
     """The hours of the orders, 2·200 + 6·80 + 3·60 = 1,060, exceed the 900 + 100 to be had by 60."""
     reason = optdsl.load(PROBLEMS / "linear/infeasible_plan.opt").solve().verdict.reason
