@@ -10,6 +10,7 @@ from optdsl.elaborate.declarations import Declarations
 from optdsl.elaborate.expressions import Expressions
 from optdsl.elaborate.rows import Rows
 from optdsl.elaborate.scope import Scope
+from optdsl.elaborate.variables import Variables
 from optdsl.ir.blocks.table import Clause, Statement, Word, block_kinds
 from optdsl.ir.nodes import Expr, Shape, Symbol
 from optdsl.ir.problem import Objective, SetSpec, Variable
@@ -50,8 +51,11 @@ STATEMENTS = ("problem", "import", "set", "data", "param", "let", "def", "var", 
 
 
 class BeyondOneLevel:
-    def __init__(self, scope: Scope, expressions: Expressions, declarations: Declarations) -> None:
-        self.scope, self.expressions, self.declarations = scope, expressions, declarations
+    def __init__(
+        self, scope: Scope, expressions: Expressions, declarations: Declarations, variables: Variables
+    ) -> None:
+        self.scope, self.expressions = scope, expressions
+        self.declarations, self.variables = declarations, variables
 
     def several_objectives(self, s: ast.Objective) -> Objectives | None:
         if isinstance(s.expr, ast.ListLit):
@@ -109,17 +113,17 @@ class BeyondOneLevel:
                     name.id, known.shape, known.axes, known.kind, within, role="adversary", doc=s.doc, span=name.span
                 )
         else:
-            self.declarations.var_decl(s)
+            self.variables.var_decl(s)
         return Adversary(
             title=s.names[0].id, needs="a saddle-point form (min over var, max over adversary)", span=s.span,
             variable=self.scope.variables[s.names[0].id],
         )  # fmt: skip
 
     def _within(self, node: ast.Expr | None, name: str, shape: Shape, kind: str) -> SetSpec | None:
-        return None if node is None else self.declarations.set_spec(node, name, shape, kind)
+        return None if node is None else self.variables.set_spec(node, name, shape, kind)
 
     def _shape(self, t: ast.TypeExpr | ast.FunctionType | None) -> Shape:
-        return self.declarations.variable_shape(t)[0] if isinstance(t, ast.TypeExpr) else ()
+        return self.variables.variable_shape(t)[0] if isinstance(t, ast.TypeExpr) else ()
 
     def _function(self, s: ast.VarDecl) -> FunctionVariable:
         for name in s.names:
@@ -172,7 +176,7 @@ class BeyondOneLevel:
         return self.expressions.number(node)
 
     def _random(self, s: ast.RandomDecl) -> RandomQuantity:
-        shape, axes = ((), ()) if s.type is None else self.declarations.variable_shape(s.type)
+        shape, axes = ((), ()) if s.type is None else self.variables.variable_shape(s.type)
         call = s.distribution if isinstance(s.distribution, ast.Call) else None
         name = call.func if call is not None else s.distribution
         for n in s.names:

@@ -1,9 +1,8 @@
-"""Declarations: sets, data, parameters, named expressions, variables with their sets, bounds and starts."""
+"""Declarations of what is given: sets, data, parameters, named expressions and definitions."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,11 +16,7 @@ from optdsl.data.values import Array, SparseTable, Tuples
 from optdsl.elaborate.expressions import Expressions
 from optdsl.elaborate.scope import Broken, Definition, Scope
 from optdsl.functions.table import functions
-from optdsl.ir import build
-from optdsl.ir.build import show_shape
-from optdsl.ir.nodes import Axes, Expr, Shape
-from optdsl.ir.problem import AnySet, DataValue, IntSet, LabelSet, SetSpec, TupleSet, Variable
-from optdsl.ir.sets.table import set_kinds
+from optdsl.ir.problem import AnySet, DataValue, IntSet, LabelSet, TupleSet
 from optdsl.syntax import ast
 from optdsl.syntax.diagnostics import OptError
 from optdsl.syntax.diagnostics.data import no_value, set_value_unusable
@@ -29,17 +24,11 @@ from optdsl.syntax.diagnostics.names import (
     declared_twice,
     hides_function,
     size_differs,
-    size_unknown,
-    too_large,
     unknown_label,
     unknown_name,
     wrong_arguments,
 )
 from optdsl.syntax.diagnostics.structure import (
-    bound_not_constant,
-    set_misfit,
-    start_misfit,
-    unknown_set,
     value_out_of_bounds,
 )
 from optdsl.syntax.source import Span
@@ -50,10 +39,6 @@ if TYPE_CHECKING:
 #: Sizes that stand in for those of data not given yet: distinct, so that shapes are told apart, and divisible by the
 #: block lengths of common patterns.
 STAND_INS = tuple(6720 * p for p in (1, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47))
-
-
-#: Entries of one variable.
-LARGEST = 200_000_000
 
 
 class Declarations:
@@ -93,8 +78,8 @@ class Declarations:
             return self._filtered(s, value.items[0])
         if isinstance(value, ast.ListLit):
             return self._set_from_values(s, [self._literal(i) for i in value.items])
-        if isinstance(value, ast.Call) and self._reader_name(value) is not None:
-            loaded = self._load(value)
+        if isinstance(value, ast.Call) and self.reader_name(value) is not None:
+            loaded = self.load(value)
             if isinstance(loaded, Tuples):
                 return self._set_from_columns(s, loaded.columns)
             if isinstance(loaded, Array) and loaded.values.ndim == 1:
@@ -205,13 +190,13 @@ class Declarations:
 
     # --- data -----------------------------------------------------------------------------------
 
-    def _reader_name(self, node: ast.Expr) -> str | None:
+    def reader_name(self, node: ast.Expr) -> str | None:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and is_reader(node.func.id):
             return node.func.id
         return None
 
-    def _load(self, node: ast.Expr) -> Array | Tuples | SparseTable:
-        name = self._reader_name(node)
+    def load(self, node: ast.Expr) -> Array | Tuples | SparseTable:
+        name = self.reader_name(node)
         assert name is not None and isinstance(node, ast.Call)
         args = [self._plain(a) for a in node.args]
         kwargs = {k: self._plain(v) for k, v in node.kwargs.items()}
@@ -276,8 +261,8 @@ class Declarations:
         self._bind(s, loaded, span, is_param=False)
 
     def _value(self, node: ast.Expr, name: str) -> Array | SparseTable | Tuples:
-        if self._reader_name(node) is not None:
-            return self._load(node)
+        if self.reader_name(node) is not None:
+            return self.load(node)
         return from_python(self._python(node), name, "written in the file")
 
     def _python(self, node: ast.Expr) -> Any:
@@ -404,8 +389,8 @@ class Declarations:
 
     def let_decl(self, s: ast.LetDecl) -> None:
         self.claim(s.name)
-        if self._reader_name(s.value) is not None:
-            loaded = self._load(s.value)
+        if self.reader_name(s.value) is not None:
+            loaded = self.load(s.value)
             self._bind(ast.DataDecl(s.span, s.name, None, [], s.value, s.doc), loaded, s.value.span, is_param=False)
             return
         self.scope.lets[s.name.id] = self.expressions.expr(s.value, {})
@@ -413,159 +398,6 @@ class Declarations:
     def def_decl(self, s: ast.DefDecl) -> None:
         self.claim(s.name)
         self.scope.definitions[s.name.id] = Definition(tuple(p.id for p in s.params), s.body, s.span)
-
-    # --- variables ------------------------------------------------------------------------------
-
-    def var_decl(self, s: ast.VarDecl) -> None:
-        if isinstance(s.type, ast.TypeExpr) and s.type.kind == "set":
-            s = self._typed_by_its_set(s)
-        assert isinstance(s.type, ast.TypeExpr)
-        for name in s.names:
-            self.claim(name)
-        shape, axes = self.variable_shape(s.type)
-        if int(np.prod(shape, dtype=object)) > LARGEST:
-            raise OptError(too_large(s.type.span, f"`{s.names[0].id}`", int(np.prod(shape, dtype=object)), LARGEST))
-        within = self.set_spec(s.within, s.names[0].id, shape, s.type.kind) if s.within is not None else None
-        lower, upper = self._bounds(s, shape)
-        start = self._start(s, shape) if s.start is not None else None
-        for name in s.names:
-            self.scope.variables[name.id] = Variable(
-                name.id, shape, axes, s.type.kind, within, lower, upper, start, s.role, s.doc, name.span
-            )
-
-    def _typed_by_its_set(self, s: ast.VarDecl) -> ast.VarDecl:
-        """`var S : subset(Items, size <= 5)` is bool over Items, `var k : 0..9` a whole number."""
-        assert isinstance(s.type, ast.TypeExpr)
-        node = s.type.dims[0]
-        if isinstance(node, ast.Range):
-            return replace(s, type=ast.TypeExpr(node.span, "int", []), within=node)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "subset" and node.args:
-            over = node.args[0]
-            if isinstance(over, ast.Call) and isinstance(over.func, ast.Name) and over.func.id == "range":
-                over = ast.Num(over.span, int(self.expressions.number(over.args[-1])))
-            return replace(s, type=ast.TypeExpr(node.span, "bool", [over]), within=node)
-        hint = f"write `var {s.names[0].id} : real[n] in {node.span.text}`"
-        raise OptError(wrong_arguments(node.span, node.span.text, "is a set; the type comes first", hint))
-
-    def variable_shape(self, t: ast.TypeExpr) -> tuple[Shape, Axes]:
-        shape: list[int] = []
-        names: list[str | None] = []
-        for d, axis in zip(t.dims, self.axes(t.dims), strict=True):
-            if axis.size is None:
-                raise OptError(size_unknown(d.span, axis.name or d.span.text, [*self.scope.sizes, *self.scope.sets]))
-            shape.append(axis.size)
-            names.append(axis.name if axis.labels is not None else None)
-        return tuple(shape), tuple(names)
-
-    def _bounds(self, s: ast.VarDecl, shape: Shape) -> tuple[Expr | None, Expr | None]:
-        lower: Expr | None = None
-        upper: Expr | None = None
-        for op, node in s.bounds:
-            e = self.expressions.expr(node, {})
-            if e.variables:
-                raise OptError(bound_not_constant(node.span, "depends on a variable"))
-            if e.shape not in ((), shape):
-                raise OptError(bound_not_constant(node.span, f"is {show_shape(e)}, not of the variable's shape"))
-            if op in (">=", "=="):
-                lower = e
-            if op in ("<=", "=="):
-                upper = e
-            if op in ("<", ">"):
-                from optdsl.syntax.diagnostics.structure import strict_inequality
-
-                raise OptError(strict_inequality(node.span, op))
-        return lower, upper
-
-    def _start(self, s: ast.VarDecl, shape: Shape) -> Expr:
-        assert s.start is not None
-        if self._reader_name(s.start) is not None:
-            loaded = self._load(s.start)
-            e: Expr = build.const(np.asarray(loaded.values), s.start.span)  # type: ignore[union-attr]
-        else:
-            e = self.expressions.expr(s.start, {})
-        if e.variables or e.shape not in ((), shape):
-            raise OptError(start_misfit(s.start.span, show_shape(e), f"has shape {list(shape)}"))
-        return e
-
-    def set_spec(self, node: ast.Expr, variable: str, shape: Shape, kind: str) -> SetSpec:
-        if isinstance(node, ast.Binary) and node.op == "&":
-            members = [self.set_spec(n, variable, shape, kind) for n in (node.left, node.right)]
-            flat = [m for spec in members for m in (spec.members or (spec,))]
-            return SetSpec("&", {}, tuple(flat), node.span)
-        if isinstance(node, ast.Range):
-            low, high = self.expressions.number(node.low), self.expressions.number(node.high)
-            return self._checked(
-                node, SetSpec("range", {"low": low, "high": high}, (), node.span), variable, shape, kind
-            )
-        call = node if isinstance(node, ast.Call) else None
-        word = call.func if call is not None else node
-        if not isinstance(word, ast.Name):
-            raise OptError(unknown_set(node.span, node.span.text, set_kinds()))
-        if word.id == "subset" and call is not None:
-            return self._checked(
-                node, SetSpec("subset", self._subset(call, variable), (), node.span), variable, shape, kind
-            )
-        if word.id not in set_kinds():
-            raise OptError(unknown_set(word.span, word.id, set_kinds()))
-        params = self._set_params(word.id, call, node.span)
-        return self._checked(node, SetSpec(word.id, params, (), node.span), variable, shape, kind)
-
-    def _set_params(self, name: str, call: ast.Call | None, span: Span) -> dict[str, Any]:
-        table = set_kinds()[name].params
-        given: dict[str, ast.Expr] = {}
-        if call is not None:
-            if len(call.args) > len(table):
-                raise OptError(
-                    wrong_arguments(call.span, name, f"takes {len(table)} arguments, {len(call.args)} given")
-                )
-            given = dict(zip(table, call.args, strict=False))
-            for key, value in call.kwargs.items():
-                if key not in table:
-                    hint = f"it takes {', '.join(table)}" if table else "it takes no argument"
-                    raise OptError(wrong_arguments(value.span, name, f"has no argument `{key}`", hint))
-                given[key] = value
-        params: dict[str, Any] = {}
-        for key, default in table.items():
-            if key in given:
-                params[key] = self._set_argument(given[key])
-            elif default is ...:
-                raise OptError(wrong_arguments(span, name, f"needs `{key}`"))
-            else:
-                params[key] = default
-        return params
-
-    def _set_argument(self, node: ast.Expr) -> Any:
-        if isinstance(node, ast.Str):
-            return node.value
-        if isinstance(node, ast.Name) and self.scope.value_node(node.id, node.span) is None and node.id != "inf":
-            return node.id
-        value = self.expressions.number(node)
-        return value.toarray() if sp.issparse(value) else value
-
-    def _subset(self, call: ast.Call, variable: str) -> dict[str, Any]:
-        """`subset(Items, size <= 5)`: limits on the number of members."""
-        limits: dict[str, Any] = {"least": 0, "most": np.inf}
-        for arg in call.args[1:]:
-            fits = (
-                isinstance(arg, ast.Compare) and isinstance(arg.operands[0], ast.Name) and arg.operands[0].id == "size"
-            )
-            if not fits:
-                raise OptError(
-                    wrong_arguments(arg.span, "subset", "takes a set and limits on `size`", "subset(Items, size <= 5)")
-                )
-            assert isinstance(arg, ast.Compare)
-            value = self.expressions.number(arg.operands[1])
-            if arg.ops[0] in ("<=", "=="):
-                limits["most"] = value
-            if arg.ops[0] in (">=", "=="):
-                limits["least"] = value
-        return limits
-
-    def _checked(self, node: ast.Expr, spec: SetSpec, variable: str, shape: Shape, kind: str) -> SetSpec:
-        rule = set_kinds()[spec.kind].accepts(shape, kind, spec.params)
-        if rule is not None:
-            raise OptError(set_misfit(node.span, spec.kind, variable, rule))
-        return spec
 
 
 def _textual(node: ast.ListLit) -> bool:

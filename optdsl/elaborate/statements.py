@@ -14,6 +14,7 @@ from optdsl.elaborate.declarations import Declarations
 from optdsl.elaborate.expressions import Expressions, Local
 from optdsl.elaborate.rows import Rows
 from optdsl.elaborate.scope import Broken, Scope
+from optdsl.elaborate.variables import Variables
 from optdsl.ir.build import show_shape
 from optdsl.ir.problem import Objective, Problem
 from optdsl.ir.structure import Structure as Beyond
@@ -43,7 +44,8 @@ class Elaborator:
         self.declarations = Declarations(self.scope, self.expressions, access, inputs)
         self.rows = Rows(self.scope, self.expressions)
         self.asked = Asked(self.scope, self.expressions)
-        self.beyond = BeyondOneLevel(self.scope, self.expressions, self.declarations)
+        self.variables = Variables(self.scope, self.expressions, self.declarations)
+        self.beyond = BeyondOneLevel(self.scope, self.expressions, self.declarations, self.variables)
         self.objective: Objective | None = None
         self.objective_span: Span | None = None
         self.features: list[Beyond] = []
@@ -101,7 +103,7 @@ class Elaborator:
             case ast.DefDecl():
                 d.def_decl(s)
             case ast.VarDecl() if s.role == "var" and isinstance(s.type, ast.TypeExpr) and s.type.kind != "like":
-                d.var_decl(s)
+                self.variables.var_decl(s)
             case ast.Objective():
                 self._objective(s)
             case ast.SubjectTo():

@@ -1,0 +1,147 @@
+"""Functions that are forms of speech rather than entries of the table: neighbours and ends of ordered sets, sizes, arrays of
+constants, expectations, and shorthands made of other functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from optdsl.ir import build
+from optdsl.ir.nodes import Expectation, Expr, Shifted, Sliced
+from optdsl.ir.problem import IntSet, LabelSet
+from optdsl.syntax import ast
+from optdsl.syntax.diagnostics import OptError
+from optdsl.syntax.diagnostics.names import too_large, wrong_arguments
+
+if TYPE_CHECKING:
+    from optdsl.elaborate.expressions import Expressions
+
+Local = dict[str, Expr]
+
+#: Entries of an array made by zeros, ones or eye.
+LARGEST = 100_000_000
+
+
+def _one(self: Expressions, node: ast.Call, count: int = 1) -> None:
+    if len(node.args) != count or node.kwargs:
+        name = node.func.id if isinstance(node.func, ast.Name) else "function"
+        raise OptError(wrong_arguments(node.span, name, f"takes {count} argument{'s' * (count != 1)}"))
+
+
+def _neighbour(by: int) -> Callable[[Expressions, ast.Call, Local], Expr]:
+    def make(self: Expressions, node: ast.Call, local: Local) -> Expr:
+        _one(self, node)
+        base = self.expr(node.args[0], local)
+        if not base.kind.startswith("label:"):
+            hint = "with whole numbers write t - 1 or t + 1"
+            raise OptError(
+                wrong_arguments(node.span, "prev" if by < 0 else "next", "takes a member of a set of labels", hint)
+            )
+        return Shifted(base=base, by=by, kind=base.kind, span=node.span, indices=base.indices)
+
+    return make
+
+
+def _end(last: bool) -> Callable[[Expressions, ast.Call, Local], Expr]:
+    def make(self: Expressions, node: ast.Call, local: Local) -> Expr:
+        _one(self, node)
+        name = node.args[0].id if isinstance(node.args[0], ast.Name) else ""
+        s = self.scope.sets.get(name)
+        if isinstance(s, IntSet):
+            return build.const(s.low + (s.size - 1 if last else 0), node.span)
+        if not isinstance(s, LabelSet):
+            raise OptError(wrong_arguments(node.span, "last" if last else "first", "takes a set"))
+        return build.const(s.size - 1 if last else 0, node.span, kind=f"label:{name}")
+
+    return make
+
+
+def _size(self: Expressions, node: ast.Call, local: Local) -> Expr:
+    _one(self, node)
+    first = node.args[0]
+    if isinstance(first, ast.Name) and first.id in self.scope.sets:
+        return build.const(self.scope.sets[first.id].size, node.span)
+    return build.const(self.expr(first, local).shape[0], node.span)
+
+
+def _norm_group(self: Expressions, node: ast.Call, local: Local) -> Expr:
+    """Sum of the Euclidean norms of the rows (axis=0: of the columns)."""
+    x = self.expr(node.args[0], local)
+    axis = 1 - int(self.number(node.kwargs["axis"], local)) if "axis" in node.kwargs else 1
+    norms = self.fit(node.span, (x,), lambda: build.apply("norm2", x, axis=axis, span=node.span))
+    return build.apply("sum", norms, span=node.span)
+
+
+def _tv(self: Expressions, node: ast.Call, local: Local) -> Expr:
+    """Total variation: sum of |differences| of a vector; of a matrix, of the norms of (right, down) differences."""
+    _one(self, node)
+    x = self.expr(node.args[0], local)
+    if len(x.shape) == 1:
+        d = self.fit(node.span, (x,), lambda: build.apply("diff", x, span=node.span))
+        return build.apply("norm1", d, span=node.span)
+    if len(x.shape) != 2:
+        raise OptError(wrong_arguments(node.span, "tv", "takes a vector or a matrix"))
+    m, n = x.shape
+
+    def part(low0: int, high0: int, low1: int, high1: int) -> Expr:
+        piece = build.gather(x, [Sliced(low0, high0), Sliced(low1, high1)], (high0 - low0, high1 - low1), (None, None))
+        return build.apply("reshape", piece, shape_to=(piece.size,))
+
+    here = part(0, m - 1, 0, n - 1)
+    down, right = build.sub(part(1, m, 0, n - 1), here), build.sub(part(0, m - 1, 1, n), here)
+    return build.apply("sum", build.apply("norm2", build.apply("stack", down, right), axis=0), span=node.span)
+
+
+def _expect(self: Expressions, node: ast.Call, local: Local) -> Expr:
+    _one(self, node)
+    body = self.expr(node.args[0], local)
+    return Expectation(
+        body=body, shape=body.shape, axes=body.axes, span=node.span, variables=body.variables, indices=body.indices
+    )
+
+
+def _array(make: Callable[[tuple[int, ...]], Any]) -> Callable[[Expressions, ast.Call, Local], Expr]:
+    def build_it(self: Expressions, node: ast.Call, local: Local) -> Expr:
+        shape: list[int] = []
+        for a in node.args:
+            items = a.items if isinstance(a, ast.ListLit | ast.TupleLit) else [a]
+            for i in items:
+                if isinstance(i, ast.Name) and i.id in self.scope.sets:
+                    shape.append(self.scope.sets[i.id].size)
+                else:
+                    shape.append(int(self.number(i, local)))
+        size = int(np.prod(shape, dtype=object))
+        if size > LARGEST:
+            raise OptError(too_large(node.span, "this array", size, LARGEST))
+        return build.const(make(tuple(shape)), node.span)
+
+    return build_it
+
+
+def _linspace(self: Expressions, node: ast.Call, local: Local) -> Expr:
+    return build.const(np.linspace(*(self.number(a, local) for a in node.args)), node.span)
+
+
+def _arange(self: Expressions, node: ast.Call, local: Local) -> Expr:
+    return build.const(np.arange(*(self.number(a, local) for a in node.args)), node.span)
+
+
+#: Of a function-valued variable: its derivatives at a point, and its norm.
+DERIVATIVES = ("grad", "hess", "laplacian", "norm")
+SPECIAL: dict[str, Callable[[Expressions, ast.Call, Local], Expr]] = {
+    "expect": _expect,
+    "prev": _neighbour(-1),
+    "next": _neighbour(1),
+    "first": _end(last=False),
+    "last": _end(last=True),
+    "size": _size,
+    "norm_group": _norm_group,
+    "tv": _tv,
+    "zeros": _array(np.zeros),
+    "ones": _array(np.ones),
+    "eye": _array(lambda s: np.eye(s[0], s[-1])),
+    "linspace": _linspace,
+    "arange": _arange,
+}
