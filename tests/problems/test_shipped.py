@@ -81,7 +81,8 @@ def test_lasso_is_scikit_learns() -> None:
 
 
 @pytest.mark.parametrize(
-    ("backend", "verdict"), [("manpg", "stationary"), ("ipopt", "stationary"), ("radmm", "feasible"), ("soc", "feasible")]
+    ("backend", "verdict"),
+    [("manpg", "stationary"), ("ipopt", "stationary"), ("radmm", "feasible"), ("soc", "feasible")],
 )
 def test_the_main_example_with_other_methods(backend: str, verdict: str) -> None:
     """All are judged by one certificate; those that are proven agree on the value."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tokenize
 import zipfile
+import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,11 @@ from optdsl.syntax.diagnostics.data import damaged_file, no_such_key, reader_arg
 from optdsl.syntax.source import Span
 
 NAMES = ("npy", "npz")
+#: What NumPy and zipfile raise on damaged files: headers are parsed as Python literals, members as compressed streams.
+FAULTS = (
+    ValueError, KeyError, OverflowError, SyntaxError, NotImplementedError, RuntimeError, TypeError, tokenize.TokenError,
+    zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
 SUFFIXES = {".npy": "npy", ".npz": "npz"}
 
 
@@ -32,7 +39,7 @@ def read(path: Path, shown: str, args: Sequence[Any], kwargs: Mapping[str, Any],
                 raise OptError(reader_argument(span, "npy", "takes a file only; it holds one array"))
             values = np.load(path, mmap_mode="r", allow_pickle=False)
             description = f"npy({shown!r})"
-    except (ValueError, zipfile.BadZipFile, KeyError, OverflowError, SyntaxError) as error:
+    except FAULTS as error:
         raise OptError(damaged_file(span, shown, "NumPy data", str(error))) from None
     if values.dtype.kind not in "biufcU":
         raise OptError(damaged_file(span, shown, "NumPy data", f"its dtype {values.dtype} is no number"))
