@@ -12,6 +12,7 @@ from scipy.optimize import linprog
 
 import optdsl
 
+PROBLEMS = Path(__file__).parents[2] / "problems"
 PLANTS = """
 set Plants = ["a", "b"]
 set Markets = ["x", "y", "z"]
@@ -300,6 +301,20 @@ def test_missing_data_is_checked_and_asked_for() -> None:
     with pytest.raises(optdsl.OptError) as caught:
         wrong.check()
     assert caught.value.diagnostics[0].code == "E203"
+
+
+def test_models_without_data_are_checked_whatever_they_do_with_sizes() -> None:
+    """The shipped mask problems and the standardised regression, with every value still to come."""
+    for file in ("sparsity/mask_minilm_2_4.opt", "sparsity/mask_minilm_16_32.opt"):
+        model = optdsl.load(PROBLEMS / file)
+        assert model.check() == []
+        with pytest.raises(optdsl.OptError) as caught:
+            model.solve()
+        assert [d.code for d in caught.value.diagnostics] == ["E301"]
+    text = (PROBLEMS / "smooth/logistic_breast_cancer.opt").read_text(encoding="utf-8")
+    for part in ("data", "target"):
+        text = text.replace(f' = dataset("breast_cancer", "{part}")', "")
+    assert optdsl.parse(text).check() == []
 
 
 def test_params_sets_imports_and_foreach(tmp_path: Path) -> None:
