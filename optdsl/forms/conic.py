@@ -5,7 +5,7 @@
     minimise  c·x + ½ xᵀPx + d   subject to  A x + s = b,  s ∈ K
 
 `Answer.dual` holds `cone`, the multiplier z ∈ K* of its rows; `standard`, its x, at which the quadratic is linearised;
-and the constraints' own duals by key. `Answer.ray` holds `dual` (z ∈ K* with Aᵀz = 0, b·z < 0), or `primal` (x with
+and the constraints' own duals as `row KEY`. `Answer.ray` holds `dual` (z ∈ K* with Aᵀz = 0, b·z < 0), or `primal` (x with
 −A x ∈ K, P x = 0, c·x < 0) and the same direction of each variable under `direction of NAME`.
 """
 
@@ -104,7 +104,7 @@ class Conic(Form):
         )
 
     def named(self, x: Vector, z: Vector | None = None) -> tuple[dict[str, NDArray[Any]], dict[str, Vector]]:
-        """A point x of the standard form by variable name, and its multipliers z by constraint key in CVXPY's sign."""
+        """A point x of the standard form by variable name, and its multipliers z by `row KEY` of each constraint in CVXPY's sign."""
         standard = self.standard
         multipliers = np.zeros_like(standard.b) if z is None else z
         raw = SimpleNamespace(status="Solved", x=x, z=multipliers, obj_val=0.0, solve_time=0.0, iterations=0)
@@ -113,7 +113,7 @@ class Conic(Form):
         if z is None:
             return values, {}
         known = {key: solution.dual_vars[row.id] for key, row in self.rows.items() if row.id in solution.dual_vars}
-        return values, {key: _flat(value) for key, value in known.items()}
+        return values, {f"row {key}": _flat(value) for key, value in known.items()}
 
     @property
     def sizes(self) -> dict[str, Any]:

@@ -143,9 +143,9 @@ def _back(original: Problem, maximise: bool, answer: Answer) -> Solution:
     sign = -1.0 if maximise else 1.0
     duals = {}
     for c in original.constraints:
-        if c.key in answer.dual:
+        if f"row {c.key}" in answer.dual:
             flip = 1.0 if c.relation in (">=", ">>") else -1.0
-            duals[c.key] = sign * flip * np.asarray(answer.dual[c.key], dtype=float).ravel()
+            duals[c.key] = sign * flip * np.asarray(answer.dual[f"row {c.key}"], dtype=float).ravel()
     direction = None
     if "primal" in answer.ray:
         direction = {

@@ -116,8 +116,8 @@ def test_duals_are_by_constraint() -> None:
     answer = Clarabel().solve(form, ClarabelOptions(), Run())
     # x = (½, 3/2): 2 x₁ = 3 is the multiplier of the sum, and 3 − 2 x₀ = 2 that of the limit
     assert answer.point["x"] == pytest.approx([0.5, 1.5], abs=1e-6)
-    assert abs(answer.dual["row0"]) == pytest.approx(3, abs=1e-5)
-    assert answer.dual["row1"] == pytest.approx(2, abs=1e-5)
+    assert abs(answer.dual["row row0"]) == pytest.approx(3, abs=1e-5)
+    assert answer.dual["row row1"] == pytest.approx(2, abs=1e-5)
 
 
 @pytest.mark.parametrize(("backend", "options"), BACKENDS)

@@ -338,3 +338,13 @@ def test_goal_budget_and_options_of_the_file() -> None:
     assert loose.verdict.tolerance == 1e-2
     found = optdsl.parse("var x : real[2] in simplex\nsubject to\n  x[0] >= 0.9\n").solve()
     assert found.verdict.kind == "feasible"
+
+
+@pytest.mark.parametrize("name", ["cone", "standard", "rows", "bounds", "row"])
+def test_a_constraint_may_carry_any_name(name: str) -> None:
+    """Names of constraints live apart from all others: their duals arrive."""
+    text = f"var x : real\nvar y : real\nminimize x + y\nsubject to\n  {name}: x >= 0.6\n  norm2([x, y]) <= 1\n"
+    report = optdsl.parse(text).solve()
+    # at x = 0.6, y = −√(1 − x²) = −0.8: d/dx (x + y) = 1 + x/√(1 − x²) = 1.75
+    assert report.objective == pytest.approx(-0.2, abs=1e-6)
+    assert report.dual(name)[0] == pytest.approx(1.75, abs=1e-4)
