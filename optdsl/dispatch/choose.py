@@ -13,11 +13,15 @@ from typing import Any
 
 from optdsl.backends.base import Backend, Trait
 from optdsl.dispatch.registry import Matcher, backends, matchers, takes, unmet
-from optdsl.forms.base import Form, Mismatch
+from optdsl.forms.base import Form, Mismatch, Reason
 from optdsl.ir.problem import Problem
 from optdsl.syntax.diagnostics import OptError
 from optdsl.syntax.diagnostics.dispatch import backend_refuses, no_backend, unknown_backend
 from optdsl.syntax.source import Span
+
+
+#: Variables beyond which `explain` leaves forms of at least this priority untried where a special one was found.
+LARGE, GENERAL = 100_000, 40
 
 
 @dataclass(frozen=True)
@@ -65,7 +69,12 @@ def choose(problem: Problem, wanted: str | None = None, span: Span | None = None
     result = Dispatch()
     if wanted is not None and wanted not in backends():
         raise OptError(unknown_backend(span, wanted, backends()))
+    size = sum(v.size for v in problem.variables.values())
     for matcher in matchers():
+        if everything and result.chosen is not None and size > LARGE and matcher.priority >= GENERAL:
+            why = f"not tried, since {size:,} variables take long and a special form was found; --with tries it"
+            result.mismatched += [Mismatch(f.title, [Reason(why)]) for f in matcher.forms]
+            continue
         if wanted is not None and not everything and not _relevant(matcher, backends()[wanted]):
             continue
         found = _candidates(matcher.match(problem), result)
