@@ -239,7 +239,7 @@ def _of_kind(values: Any, kind: str, name: str, span: Span | None, members: Labe
 
 def _refuse_nonfinite(values: Any, flat: Any, name: str, span: Span | None, value: Array) -> None:
     """NaN is never taken; an infinity only in a value written out in the problem or given by the caller."""
-    bad = np.isnan(flat) if value.source.path is None else ~np.isfinite(flat)
+    bad = np.isnan(flat) if value.source.path is None or value.infinite else ~np.isfinite(flat)
     if not bad.any():
         return
     if sp.issparse(values):

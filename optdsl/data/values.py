@@ -67,12 +67,13 @@ def no_cell(index: tuple[int, ...]) -> Cell | None:
 @dataclass(frozen=True, eq=False)
 class Array:
     """`values` is an ndarray or a SciPy CSR array; `labels` per axis, None where an axis has none. `cell(index)` is the
-    place of an entry in its file, where it has one."""
+    place of an entry in its file, where it has one; `infinite` says that the format itself writes infinities."""
 
     values: Any
     labels: tuple[Labels | None, ...]
     source: Source
     cell: Callable[[tuple[int, ...]], Cell | None] = no_cell
+    infinite: bool = False
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,6 @@ from optdsl.syntax.diagnostics import OptError
 from optdsl.syntax.diagnostics.dispatch import backend_refuses, no_backend, unknown_backend
 from optdsl.syntax.source import Span
 
-
 #: Variables beyond which `explain` leaves forms of at least this priority untried where a special one was found.
 LARGE, GENERAL = 100_000, 40
 
@@ -72,8 +71,8 @@ def choose(problem: Problem, wanted: str | None = None, span: Span | None = None
     size = sum(v.size for v in problem.variables.values())
     for matcher in matchers():
         if everything and result.chosen is not None and size > LARGE and matcher.priority >= GENERAL:
-            why = f"not tried, since {size:,} variables take long and a special form was found; --with tries it"
-            result.mismatched += [Mismatch(f.title, [Reason(why)]) for f in matcher.forms]
+            left = f"not tried, since {size:,} variables take long and a special form was found; --with tries it"
+            result.mismatched += [Mismatch(f.title, [Reason(left)]) for f in matcher.forms]
             continue
         if wanted is not None and not everything and not _relevant(matcher, backends()[wanted]):
             continue

@@ -218,3 +218,40 @@ def test_damaged_files_give_only_diagnostics(
         optdsl.parse(text, folder=folder).instance()
     except OptError as error:
         assert error.diagnostics
+
+
+MPS = """NAME          TESTPROB
+ROWS
+ N  COST
+ L  LIM1
+ G  LIM2
+ E  MYEQN
+COLUMNS
+    X         COST         1.0   LIM1         1.0
+    X         LIM2         1.0
+    Y         COST         2.0   LIM1         1.0
+    Y         MYEQN       -1.0
+    Z         COST        -1.0   MYEQN        1.0
+RHS
+    RHS       LIM1         4.0   LIM2         1.0
+    RHS       MYEQN        7.0
+BOUNDS
+ UP BND       X            4.0
+ LO BND       Y           -1.0
+ UP BND       Y            1.0
+ENDATA
+"""
+
+
+def test_mps_by_its_parts(tmp_path: Path) -> None:
+    """x = 1, y = −1, z = 6 by hand: z = 7 + y, so the cost is x + y − 7."""
+    (tmp_path / "a.mps").write_text(MPS)
+    parts = {"A": "m, n", "c": "n", "row_lower": "m", "row_upper": "m", "lower": "n", "upper": "n"}
+    lines = [f'data my_{name} : real[{dims}] = mps("a.mps", "{name}")' for name, dims in parts.items()]
+    rows = ["  my_A @ x <= my_row_upper", "  my_A @ x >= my_row_lower"]
+    text = "\n".join([*lines, "var x : real[n] >= my_lower <= my_upper", "minimize my_c @ x", "subject to", *rows])
+    report = optdsl.parse(text + "\n", folder=tmp_path).solve()
+    assert report.verdict.kind == "optimal" and report.objective == pytest.approx(-7)
+    np.testing.assert_allclose(report["x"], [1, -1, 6], atol=1e-8)
+    (tmp_path / "a.mps").write_text("nothing of the kind\n")
+    assert mistake(tmp_path, 'data A : real[m, n] = mps("a.mps", "A")\n').code == "E305"
