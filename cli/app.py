@@ -9,7 +9,7 @@ import typer
 import optdsl
 from optdsl.report.status import MEANING
 
-from . import backends, check, explain, schema, solve, verify
+from . import backends, check, explain, schema, show, solve, verify
 
 app = typer.Typer(
     name="optdsl",
@@ -38,5 +38,5 @@ def root(
     """Solve optimisation problems written in the optdsl language, with answers that are checked."""
 
 
-for command in (solve, check, explain, verify, backends, schema):
+for command in (solve, check, explain, show, verify, backends, schema):
     app.command(name=command.__name__.rpartition(".")[2])(command.command)

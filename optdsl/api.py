@@ -151,6 +151,12 @@ class Problem:
         notes += [BackendNote(name, "refused", "", why) for name, why in d.refused]
         return Explanation(instance.title, problem_facts(instance), forms, notes)
 
+    def latex(self, data: Mapping[str, Any] | None = None, params: Mapping[str, Any] | None = None) -> str:
+        """The problem as mathematics: a LaTeX `aligned` environment, families with their quantifiers."""
+        from optdsl.lower.latex import problem_latex
+
+        return problem_latex(self.instance(data, params))
+
     # --- solving --------------------------------------------------------------------------------
 
     def solve(
