@@ -29,6 +29,7 @@ class Rows:
         self.scope, self.expressions = scope, expressions
         self.constraints: list[Constraint] = []
         self._names: dict[str, Any] = {}
+        self._keys: set[str] = set()
 
     def add(self, row: ast.Row | ast.Family) -> None:
         self._add(row, None, {}, None)
@@ -71,10 +72,10 @@ class Rows:
         **extra: Any,
     ) -> None:
         base = name or f"row {len(self.constraints) + 1}"
-        taken = {c.key for c in self.constraints}
         key, count = base, 2
-        while key in taken:
+        while key in self._keys:
             key, count = f"{base} ({count})", count + 1
+        self._keys.add(key)
         self.constraints.append(Constraint(key, name, relation, left, right, scope, span=span, **extra))
 
     def _relations(self, node: ast.Expr, local: Local) -> list[tuple[str, Expr, Expr]]:
@@ -129,6 +130,7 @@ class Rows:
             self._append(name, ">=", side, zero, scope, row.span, origin="complementarity")
         self.expressions.fit(row.span, sides, lambda: build.op("mul", sides[0], sides[1]))
         last = self.constraints.pop()
+        self._keys.discard(last.key)
         self._append(name, ">=", last.left, zero, scope, row.span, origin="complementarity",
                      complements=(">=", sides[0], zero))  # fmt: skip
 

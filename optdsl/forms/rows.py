@@ -70,8 +70,9 @@ def back_by_slices(
     duals = {}
     rows = answer.dual.get("rows")
     if rows is not None:
+        known = {c.key for c in original.constraints}
         for b in blocks:
-            if b.constraint.origin == "row" and b.constraint.key in {c.key for c in original.constraints}:
+            if b.constraint.origin == "row" and b.constraint.key in known:
                 duals[b.constraint.key] = sign * rows[b.start : b.start + b.count]
     bounds = answer.dual.get("bounds")
     if bounds is not None:
