@@ -78,7 +78,7 @@ def tolerances_for(problem: Problem, tol: float | None) -> Tolerances:
 def require_solvable(problem: Problem) -> None:
     """Raises E505 for what needs a form that no backend takes, E301 for data without a value."""
     mistakes = [needs_form(f.span, f"{f.kind} {f.title!r}", f.needs) for f in problem.features]
-    mistakes += [no_value(problem.data[name].span, name) for name in problem.missing]
+    mistakes += [no_value((problem.data.get(n) or problem.sets[n]).span, n) for n in problem.missing]
     if mistakes:
         raise OptError(mistakes)
 

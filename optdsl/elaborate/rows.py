@@ -105,6 +105,8 @@ class Rows:
 
     def _indicator(self, node: ast.Expr, local: Local) -> Expr:
         when = self.expressions.expr(node, local)
+        if isinstance(when, Op) and when.op == "not":
+            when = build.op("sub", build.const(1), when.args[0], span=when.span)
         base = when
         if isinstance(base, Op) and base.op == "sub" and not base.args[0].variables:
             base = base.args[1]

@@ -93,7 +93,7 @@ class Elaborator:
             case ast.Import():
                 self._import(s)
             case ast.SetDecl():
-                d.set_decl(s)
+                d.sets.set_decl(s)
             case ast.DataDecl():
                 d.data_decl(s)
             case ast.ParamDecl():

@@ -43,7 +43,7 @@ class Variables:
         for name in s.names:
             self.declarations.claim(name)
         shape, axes = self.variable_shape(s.type)
-        if int(np.prod(shape, dtype=object)) > LARGEST:
+        if int(np.prod(shape, dtype=object)) > LARGEST and not self.scope.missing:
             raise OptError(too_large(s.type.span, f"`{s.names[0].id}`", int(np.prod(shape, dtype=object)), LARGEST))
         within = self.set_spec(s.within, s.names[0].id, shape, s.type.kind) if s.within is not None else None
         lower, upper = self._bounds(s, shape)

@@ -100,11 +100,11 @@ def unknown_label(span: Span, label: str, set_name: str, labels: Iterable[str]) 
 
 
 @mistake("E210", "index leaves its range")
-def index_leaves(span: Span | None, shown: str, position: int, size: int, at: str) -> Diagnostic:
+def index_leaves(span: Span | None, shown: str, index: object, members: str, at: str) -> Diagnostic:
     """An index takes a value that the axis does not have. Undefined is an error, never a silent false."""
     where = f" at {at}" if at else ""
     return Diagnostic(
-        "E210", f"index {position} is outside {shown}, which has positions 0 to {size - 1}{where}", span,
+        "E210", f"index {index} is outside {shown}, which has {members}{where}", span,
         help="start or end the range so that every index exists, or add `if` to the family",
     )  # fmt: skip
 
