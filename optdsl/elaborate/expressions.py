@@ -14,14 +14,14 @@ from optdsl.elaborate.special import DERIVATIVES, SPECIAL
 from optdsl.functions.table import Function, functions
 from optdsl.ir import build
 from optdsl.ir.build import Misfit, show_shape
-from optdsl.ir.nodes import Expr, FunctionValue, Generator, Index, RangeDomain, SetDomain, Sliced
+from optdsl.ir.nodes import Data, Expr, FunctionValue, Generator, Index, RangeDomain, SetDomain, Sliced, Var
 from optdsl.ir.nodes import Scope as IndexScope
 from optdsl.ir.problem import LabelSet, TupleSet
 from optdsl.syntax import ast
 from optdsl.syntax.diagnostics import OptError
 from optdsl.syntax.diagnostics.names import (
-    index_leaves,
     index_hides,
+    index_leaves,
     not_a_value,
     recursive_definition,
     shapes_differ,
@@ -55,7 +55,28 @@ class Expressions:
             return make()
         except Misfit as misfit:
             shown = [(o.span, show_shape(o)) for o in operands if o.span is not None]
-            raise OptError(shapes_differ(span, misfit.rule, shown, misfit.hint)) from None
+            raise OptError(shapes_differ(span, misfit.rule, shown, misfit.hint, self._origins(operands))) from None
+
+    def _origins(self, operands: Sequence[Expr]) -> list[str]:
+        """Where operands that have a name were declared, and what fixed the sizes of all."""
+        notes = []
+        for name in dict.fromkeys(o.name for o in operands if isinstance(o, Var | Data)):
+            if name in self.scope.spans:
+                place = self.scope.spans[name]
+                text = place.source.line_text(place.line).strip()
+                shown = text if len(text) <= 60 else text[:59] + "…"
+                notes.append(f"{name} was declared here: {place.source.name}:{place.line} `{shown}`")
+        not_given = [self.scope.data[m].span for m in self.scope.missing if m in self.scope.data]
+        for name, size in self.scope.sizes.items():
+            fixed = self.scope.size_spans.get(name)
+            if fixed is not None and any(size in o.shape for o in operands):
+                stands = f"{size} stands for {name}, which no data fixes yet"
+                notes.append(
+                    stands
+                    if fixed in not_given
+                    else f"{name} = {size} was fixed here: {fixed.source.name}:{fixed.line}"
+                )
+        return notes
 
     # --- the walk -------------------------------------------------------------------------------
 
@@ -172,7 +193,9 @@ class Expressions:
             for item in right.items:
                 values = item.items if isinstance(item, ast.TupleLit) else [item]
                 if len(values) != len(sides):
-                    raise OptError(wrong_arguments(item.span, item.span.text, f"has {len(values)} parts, not {len(sides)}"))
+                    raise OptError(
+                        wrong_arguments(item.span, item.span.text, f"has {len(values)} parts, not {len(sides)}")
+                    )
                 pairs = [ast.Compare(node.span, ["=="], [a, b]) for a, b in zip(sides, values, strict=True)]
                 tests.append(_joined("and", [self._compare(p, local) for p in pairs], node.span))
             return _joined("or", tests, node.span)

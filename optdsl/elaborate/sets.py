@@ -117,7 +117,9 @@ class Sets:
         wrong = next((e for e, v in zip(ends, values, strict=True) if not isinstance(v, int)), None)
         if wrong is not None or len(values) not in (1, 2):
             at = node if wrong is None else wrong
-            raise OptError(wrong_arguments(at.span, node.span.text, "needs whole numbers as ends", "range(a, b) or a..b"))
+            raise OptError(
+                wrong_arguments(at.span, node.span.text, "needs whole numbers as ends", "range(a, b) or a..b")
+            )
         if isinstance(node, ast.Range):
             return values[0], values[1] + 1
         return (0, values[0]) if len(values) == 1 else (values[0], values[1])
@@ -159,7 +161,9 @@ class Sets:
             raise OptError(wrong_arguments(s.span, s.name.id, "holds tuples", f"write `set {s.name.id} in A * B = …`"))
         bases = [p for f in self._factors(s.within) for p in self._bases(f)]
         if len(bases) != len(columns):
-            raise OptError(wrong_arguments(s.within.span, s.name.id, f"has {len(columns)} columns for {len(bases)} sets"))
+            raise OptError(
+                wrong_arguments(s.within.span, s.name.id, f"has {len(columns)} columns for {len(bases)} sets")
+            )
         for name in dict.fromkeys(p for p in bases if p in self.scope.open_sets):
             labels = [str(x) for p, c in zip(bases, columns, strict=True) if p == name for x in c]
             self.fix(name, tuple(dict.fromkeys(labels)))
@@ -239,7 +243,8 @@ class Sets:
         if not isinstance(s, TupleSet):
             return s.labels
         parts = [
-            np.array(self.labels(self.scope.sets[p]), dtype=object)[c] for p, c in zip(s.parents, s.columns, strict=True)
+            np.array(self.labels(self.scope.sets[p]), dtype=object)[c]
+            for p, c in zip(s.parents, s.columns, strict=True)
         ]
         return tuple(parts[0]) if len(parts) == 1 else tuple(zip(*parts, strict=True))
 

@@ -73,6 +73,7 @@ class Elaborator:
             missing=self.scope.missing,
             size_names=dict(self.scope.sizes),
             lets=dict(self.scope.lets),
+            mentioned=frozenset(self.scope.mentioned),
         )
 
     def _guarded(self, statement: ast.Stmt) -> None:

@@ -192,6 +192,8 @@ class Stage:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
+    """`missing` are data, params and sets without a value; `mentioned` the names of values that the file uses anywhere."""
+
     title: str
     sets: dict[str, AnySet]
     data: dict[str, DataValue]
@@ -205,6 +207,7 @@ class Problem:
     missing: list[str] = field(default_factory=list)
     size_names: dict[str, int] = field(default_factory=dict)
     lets: dict[str, Expr] = field(default_factory=dict)
+    mentioned: frozenset[str] = frozenset()
 
     def labels(self, axes: Axes, shape: Shape) -> list[list[Any] | None]:
         """The labels along each axis, None where there are none."""
