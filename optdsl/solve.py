@@ -23,6 +23,7 @@ from optdsl.run.run import Event, Run
 from optdsl.syntax.diagnostics import OptError
 from optdsl.syntax.diagnostics.data import no_value
 from optdsl.syntax.diagnostics.dispatch import needs_form, pipeline_unavailable
+from optdsl.syntax.diagnostics.structure import nothing_to_find
 
 
 @dataclass(frozen=True)
@@ -76,9 +77,11 @@ def tolerances_for(problem: Problem, tol: float | None) -> Tolerances:
 
 
 def require_solvable(problem: Problem) -> None:
-    """Raises E505 for what needs a form that no backend takes, E301 for data without a value."""
+    """Raises E505 for what needs a form that no backend takes, E301 for data without a value, E422 without variables."""
     mistakes = [needs_form(f.span, f"{f.kind} {f.title!r}", f.needs) for f in problem.features]
-    mistakes += [no_value(problem.data[name].span, name) for name in problem.missing]
+    mistakes += [no_value((problem.data.get(n) or problem.sets[n]).span, n) for n in problem.missing]
+    if not problem.variables and not problem.features:
+        mistakes.append(nothing_to_find(problem.title))
     if mistakes:
         raise OptError(mistakes)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from optdsl.ir.nodes import Data, Expr
+from optdsl.ir.nodes import Expr
 from optdsl.ir.problem import Problem
 from optdsl.syntax.diagnostics import Diagnostic
 from optdsl.syntax.diagnostics.warnings import row_without_variables, unused_data, unused_variable
@@ -11,10 +11,8 @@ from optdsl.syntax.diagnostics.warnings import row_without_variables, unused_dat
 def warnings(problem: Problem) -> list[Diagnostic]:
     """Variables and data that nothing uses, and rows that no variable enters."""
     used: set[str] = set()
-    names: set[str] = set()
     for e in _expressions(problem):
         used |= e.variables
-        names |= _data_names(e)
     out = [
         unused_variable(v.span, v.name)
         for v in problem.variables.values()
@@ -29,7 +27,7 @@ def warnings(problem: Problem) -> list[Diagnostic]:
         out += [
             unused_data(d.span, d.name)
             for d in problem.data.values()
-            if d.name not in names and not d.is_param and d.span
+            if d.name not in problem.mentioned and not d.is_param and d.span
         ]
     return [w for w in out if w.place is not None]
 
@@ -45,19 +43,3 @@ def _expressions(problem: Problem) -> list[Expr]:
     for v in problem.variables.values():
         out += [e for e in (v.lower, v.upper, v.start) if e is not None]
     return out
-
-
-def _data_names(e: Expr) -> set[str]:
-
-    seen: set[int] = set()
-    found: set[str] = set()
-    stack = [e]
-    while stack:
-        node = stack.pop()
-        if id(node) in seen:
-            continue
-        seen.add(id(node))
-        if isinstance(node, Data):
-            found.add(node.name)
-        stack.extend(node.children)
-    return found

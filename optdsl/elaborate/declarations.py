@@ -1,4 +1,4 @@
-"""Declarations of what is given: sets, data, parameters, named expressions and definitions."""
+"""Declarations of what is given: data, parameters, named expressions and definitions; of sets in `sets`."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from optdsl.data.readers import is_reader, read
 from optdsl.data.values import Array, SparseTable, Tuples
 from optdsl.elaborate.expressions import Expressions
 from optdsl.elaborate.scope import Broken, Definition, Scope
+from optdsl.elaborate.sets import Sets
 from optdsl.functions.table import functions
-from optdsl.ir.problem import AnySet, DataValue, IntSet, LabelSet, TupleSet
+from optdsl.ir.problem import DataValue, LabelSet
 from optdsl.syntax import ast
 from optdsl.syntax.diagnostics import OptError
-from optdsl.syntax.diagnostics.data import no_value, set_value_unusable
+from optdsl.syntax.diagnostics.data import no_value
 from optdsl.syntax.diagnostics.names import (
     declared_twice,
     hides_function,
     size_differs,
-    unknown_label,
     unknown_name,
     wrong_arguments,
 )
@@ -44,6 +44,7 @@ STAND_INS = tuple(192 * p for p in (1, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41)
 class Declarations:
     def __init__(self, scope: Scope, expressions: Expressions, access: Access, inputs: Inputs) -> None:
         self.scope, self.expressions, self.access, self.inputs = scope, expressions, access, inputs
+        self.sets = Sets(scope, expressions, self)
         self._stand_ins = 0
 
     def claim(self, name: ast.Name) -> None:
@@ -53,140 +54,6 @@ class Declarations:
         if name.id in self.scope.spans:
             raise OptError(declared_twice(name.span, name.id, self.scope.spans[name.id]))
         self.scope.spans[name.id] = name.span
-
-    # --- sets -----------------------------------------------------------------------------------
-
-    def set_decl(self, s: ast.SetDecl) -> None:
-        self.claim(s.name)
-        name = s.name.id
-        given = self.inputs.data.get(name)
-        if given is not None:
-            self.scope.sets[name] = self._set_from_values(s, list(given))
-        elif s.value is None:
-            self.scope.open_sets[name] = s.name.span
-            self.scope.sets[name] = LabelSet(name, (), s.name.span)
-        else:
-            self.scope.sets[name] = self._set_value(s, s.value)
-
-    def _set_value(self, s: ast.SetDecl, value: ast.Expr) -> AnySet:
-        if isinstance(value, ast.Range) or (
-            isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "range"
-        ):
-            low, high = self._range_ends(value)
-            return IntSet(s.name.id, low, max(high - low, 0), s.span)
-        if isinstance(value, ast.ListLit) and value.items and isinstance(value.items[0], ast.Comprehension):
-            return self._filtered(s, value.items[0])
-        if isinstance(value, ast.ListLit):
-            return self._set_from_values(s, [self._literal(i) for i in value.items])
-        if isinstance(value, ast.Call) and self.reader_name(value) is not None:
-            loaded = self.load(value)
-            if isinstance(loaded, Tuples):
-                return self._set_from_columns(s, loaded.columns)
-            if isinstance(loaded, Array) and loaded.values.ndim == 1:
-                return self._set_from_values(s, list(loaded.values))
-        raise OptError(set_value_unusable(value.span, s.name.id))
-
-    def _filtered(self, s: ast.SetDecl, gen: ast.Comprehension) -> AnySet:
-        """`[i for i in Plants if cap[i] > 100]`, or tuples of indices with `in A * B`."""
-        scope, _ = self.expressions.open(gen.clauses, gen.condition, {}, gen.span)
-        table = self.scope.evaluator.open(scope)
-        names = gen.body.items if isinstance(gen.body, ast.TupleLit) else [gen.body]
-        by_name = {i.name: i for i in scope.indices}
-        columns = []
-        for n in names:
-            if not (isinstance(n, ast.Name) and n.id in by_name):
-                raise OptError(wrong_arguments(n.span, s.name.id, "lists indices", "write `[i for i in S if …]`"))
-            index = by_name[n.id]
-            columns.append([self.scope.evaluator.member(index, int(k)) for k in table.columns[index]])
-        values = columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
-        if len(columns) > 1:
-            return self._set_from_columns(s, [np.array(c) for c in columns])
-        return self._set_from_values(s, values)
-
-    def _range_ends(self, node: ast.Expr) -> tuple[int, int]:
-        if isinstance(node, ast.Range):
-            return int(self.expressions.number(node.low)), int(self.expressions.number(node.high)) + 1
-        assert isinstance(node, ast.Call)
-        ends = [int(self.expressions.number(a)) for a in node.args]
-        return (0, ends[0]) if len(ends) == 1 else (ends[0], ends[1])
-
-    def _literal(self, node: ast.Expr) -> Any:
-        if isinstance(node, ast.Str):
-            return node.value
-        if isinstance(node, ast.TupleLit):
-            return tuple(self._literal(i) for i in node.items)
-        return self.expressions.number(node)
-
-    def _set_from_values(self, s: ast.SetDecl, values: list[Any]) -> AnySet:
-        if values and isinstance(values[0], tuple):
-            return self._set_from_columns(s, [np.array(c) for c in zip(*values, strict=True)])
-        if values and all(isinstance(v, int | np.integer) for v in values):
-            low = int(values[0])
-            if [int(v) for v in values] == list(range(low, low + len(values))):
-                return IntSet(s.name.id, low, len(values), s.span)
-        labels = [str(v) for v in values]
-        twice = next((x for i, x in enumerate(labels) if x in labels[:i]), None)
-        if twice is not None:
-            raise OptError(wrong_arguments(s.span, s.name.id, f"holds {twice!r} twice"))
-        return LabelSet(s.name.id, tuple(labels), s.span)
-
-    def _set_from_columns(self, s: ast.SetDecl, columns: Sequence[Any]) -> AnySet:
-        if len(columns) == 1:
-            return self._set_from_values(s, list(dict.fromkeys(columns[0].tolist())))
-        if s.within is None:
-            raise OptError(wrong_arguments(s.span, s.name.id, "holds tuples", f"write `set {s.name.id} in A * B = …`"))
-        parents = self._parents(s.within)
-        if len(parents) != len(columns):
-            raise OptError(
-                wrong_arguments(s.within.span, s.name.id, f"has {len(columns)} columns for {len(parents)} sets")
-            )
-        for parent in dict.fromkeys(p for p in parents if p in self.scope.open_sets):
-            labels = [str(x) for p, c in zip(parents, columns, strict=True) if p == parent for x in c]
-            self._fix_set(parent, tuple(dict.fromkeys(labels)))
-        positions = tuple(self._positions(p, c, s.span) for p, c in zip(parents, columns, strict=True))
-        sizes = tuple(self.scope.sets[p].size for p in parents)
-        found = TupleSet(s.name.id, tuple(parents), positions, sizes, s.span)
-        keys = np.ravel_multi_index(positions, sizes)
-        order = np.argsort(keys, kind="stable")
-        again = np.flatnonzero(np.diff(keys[order]) == 0)
-        if len(again):
-            row = int(order[again[0] + 1])
-            shown = ", ".join(str(c[row]) for c in columns)
-            raise OptError(wrong_arguments(s.span, s.name.id, f"holds ({shown}) twice"))
-        return found
-
-    def _parents(self, node: ast.Expr) -> list[str]:
-        if isinstance(node, ast.Binary) and node.op == "*":
-            return self._parents(node.left) + self._parents(node.right)
-        if isinstance(node, ast.Name):
-            if node.id in self.scope.broken:
-                raise Broken(node.id)
-            if node.id in self.scope.sets:
-                return [node.id]
-            raise OptError(unknown_name(node.span, node.id, self.scope.sets))
-        raise OptError(wrong_arguments(node.span, node.span.text, "is not a product of sets"))
-
-    def _positions(self, set_name: str, column: Any, span: Span) -> Any:
-        s = self.scope.sets[set_name]
-        if isinstance(s, IntSet):
-            at = np.asarray(column).astype(np.int64) - s.low
-            if ((at < 0) | (at >= s.size)).any():
-                bad = int(np.asarray(column)[(at < 0) | (at >= s.size)][0])
-                raise OptError(wrong_arguments(span, set_name, f"has no member {bad}"))
-            return at
-        assert isinstance(s, LabelSet)
-        unique, inverse = np.unique(np.asarray(column, dtype=str), return_inverse=True)
-        at = np.array([s.position.get(str(u), -1) for u in unique], dtype=np.int64)
-        if (at < 0).any():
-            label = str(unique[int(np.argmax(at < 0))])
-            raise OptError(unknown_label(span, label, set_name, s.labels))
-        return at[inverse]
-
-    def _fix_set(self, name: str, labels: tuple[str, ...]) -> LabelSet:
-        """The first table that uses an open set gives it its labels (all its columns over that set)."""
-        fixed = LabelSet(name, labels, self.scope.open_sets.pop(name))
-        self.scope.sets[name] = fixed
-        return fixed
 
     # --- data -----------------------------------------------------------------------------------
 
@@ -221,12 +88,8 @@ class Declarations:
                     raise Broken(d.id)
                 if d.id in self.scope.sets:
                     s = self.scope.sets[d.id]
-                    if d.id in self.scope.open_sets:
-                        out.append(Axis(None, d.id, ()))
-                    elif isinstance(s, TupleSet):
-                        out.append(Axis(s.size, d.id, tuple(self._tuple_labels(s))))
-                    else:
-                        out.append(Axis(s.size, d.id, s.labels))
+                    is_open = d.id in self.scope.open_sets
+                    out.append(Axis(None, d.id, ()) if is_open else Axis(s.size, d.id, self.sets.labels(s)))
                     continue
                 if d.id not in self.scope.sizes and self.scope.value_node(d.id, d.span) is None:
                     out.append(Axis(None, d.id, None))
@@ -236,14 +99,6 @@ class Declarations:
                 raise OptError(wrong_arguments(d.span, d.span.text, "is no size", "a size is a whole number"))
             out.append(Axis(size, d.id if isinstance(d, ast.Name) else None, None))
         return out
-
-    def _labels(self, name: str) -> tuple[Any, ...]:
-        s = self.scope.sets[name]
-        return tuple(self._tuple_labels(s)) if isinstance(s, TupleSet) else s.labels
-
-    def _tuple_labels(self, s: TupleSet) -> list[tuple[Any, ...]]:
-        parts = [np.array(self._labels(p), dtype=object)[c] for p, c in zip(s.parents, s.columns, strict=True)]
-        return list(zip(*parts, strict=True))
 
     def data_decl(self, s: ast.DataDecl) -> None:
         self.claim(s.name)
@@ -268,7 +123,7 @@ class Declarations:
     def _python(self, node: ast.Expr) -> Any:
         """A literal or an expression as plain data."""
         if isinstance(node, ast.DictLit):
-            keys = [self._literal(k) for k in node.keys]
+            keys = [self.sets.literal(k) for k in node.keys]
             return dict(zip(keys, [self._python(v) for v in node.values], strict=True))
         if isinstance(node, ast.Str):
             return node.value
@@ -281,21 +136,40 @@ class Declarations:
         if not isinstance(s.type, ast.TypeExpr):
             raise OptError(no_value(s.name.span, s.name.id))
         shape, axes = [], []
-        for axis in self.axes(s.type.dims):
+        for d in s.type.dims:
+            (axis,) = self.axes([d])
             size = axis.size
             if size is None:
-                size = STAND_INS[self._stand_ins % len(STAND_INS)] * (1 + self._stand_ins // len(STAND_INS))
-                self._stand_ins += 1
+                size = self.stand_in()
                 if axis.labels is None and axis.name is not None:
                     self._fix_size(axis.name, size, s.span)
                 elif axis.name is not None:
-                    self._fix_set(axis.name, tuple(f"{axis.name} {k}" for k in range(size)))
+                    self.sets.fix(axis.name, tuple(f"{axis.name} {k}" for k in range(size)))
             shape.append(size)
             axes.append(axis.name if axis.labels is not None else None)
-        values = np.broadcast_to(np.float64(1.0), tuple(shape))
         kind = self._kind(s.type)
+        one: Any = np.float64(1.0) if kind in ("real", "complex") else np.int64(0 if kind.startswith("label:") else 1)
+        if kind == "int" and not shape:
+            one = np.int64(self._stand_in_number(s.bounds))
+        values = np.broadcast_to(one, tuple(shape))
         self.scope.data[s.name.id] = DataValue(s.name.id, values, tuple(axes), kind, "not given", "", span=s.span)
         self.scope.missing.append(s.name.id)
+
+    def stand_in(self) -> int:
+        size = STAND_INS[self._stand_ins % len(STAND_INS)] * (1 + self._stand_ins // len(STAND_INS))
+        self._stand_ins += 1
+        return size
+
+    def _stand_in_number(self, bounds: Sequence[tuple[str, ast.Expr]]) -> int:
+        """A whole number that may become a size, inside its bounds."""
+        low, high = 0, self.stand_in()
+        for op, node in bounds:
+            limit = self.expressions.number(node)
+            if op in (">=", ">", "=="):
+                low = int(np.floor(limit)) + (op == ">")
+            if op in ("<=", "<", "=="):
+                high = int(np.ceil(limit)) - (op == "<")
+        return max(low, high)
 
     def _kind(self, t: ast.TypeExpr) -> str:
         """real, int, bool, complex, or `label:S` for values that are members of S."""
@@ -329,7 +203,7 @@ class Declarations:
         bound = bind(loaded, kind, axes, name, span, labels)
         for axis, size, axis_labels in zip(axes, bound.values.shape, bound.labels, strict=True):
             if axis.name in self.scope.open_sets and axis_labels is not None:
-                self._fix_set(axis.name, tuple(str(x) for x in axis_labels))
+                self.sets.fix(axis.name, tuple(str(x) for x in axis_labels))
             elif axis.name is not None and axis.labels is None:
                 self._fix_size(axis.name, size, s.span)
         names = tuple(a.name if a.labels is not None else None for a in axes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -13,13 +14,14 @@ from optdsl.elaborate.special import DERIVATIVES, SPECIAL
 from optdsl.functions.table import Function, functions
 from optdsl.ir import build
 from optdsl.ir.build import Misfit, show_shape
-from optdsl.ir.nodes import Expr, FunctionValue, Generator, Index, RangeDomain, SetDomain, Sliced
+from optdsl.ir.nodes import Data, Expr, FunctionValue, Generator, Index, RangeDomain, SetDomain, Sliced, Var
 from optdsl.ir.nodes import Scope as IndexScope
 from optdsl.ir.problem import LabelSet, TupleSet
 from optdsl.syntax import ast
 from optdsl.syntax.diagnostics import OptError
 from optdsl.syntax.diagnostics.names import (
     index_hides,
+    index_leaves,
     not_a_value,
     recursive_definition,
     shapes_differ,
@@ -53,7 +55,28 @@ class Expressions:
             return make()
         except Misfit as misfit:
             shown = [(o.span, show_shape(o)) for o in operands if o.span is not None]
-            raise OptError(shapes_differ(span, misfit.rule, shown, misfit.hint)) from None
+            raise OptError(shapes_differ(span, misfit.rule, shown, misfit.hint, self._origins(operands))) from None
+
+    def _origins(self, operands: Sequence[Expr]) -> list[str]:
+        """Where operands that have a name were declared, and what fixed the sizes of all."""
+        notes = []
+        for name in dict.fromkeys(o.name for o in operands if isinstance(o, Var | Data)):
+            if name in self.scope.spans:
+                place = self.scope.spans[name]
+                text = place.source.line_text(place.line).strip()
+                shown = text if len(text) <= 60 else text[:59] + "…"
+                notes.append(f"{name} was declared here: {place.source.name}:{place.line} `{shown}`")
+        not_given = [self.scope.data[m].span for m in self.scope.missing if m in self.scope.data]
+        for name, size in self.scope.sizes.items():
+            fixed = self.scope.size_spans.get(name)
+            if fixed is not None and any(size in o.shape for o in operands):
+                stands = f"{size} stands for {name}, which no data fixes yet"
+                notes.append(
+                    stands
+                    if fixed in not_given
+                    else f"{name} = {size} was fixed here: {fixed.source.name}:{fixed.line}"
+                )
+        return notes
 
     # --- the walk -------------------------------------------------------------------------------
 
@@ -147,6 +170,9 @@ class Expressions:
         return self.fit(node.span, (left,), lambda: build.apply("power", left, p=p, span=node.span))
 
     def _compare(self, node: ast.Compare, local: Local) -> Expr:
+        if node.ops in (["in"], ["not in"]):
+            test = self._member(node, local)
+            return build.op("not", test, span=node.span) if node.ops == ["not in"] else test
         operands = self.comparands(node, local)
         parts: list[Expr] = []
         for op, a, b in zip(node.ops, operands, operands[1:], strict=False):
@@ -157,6 +183,37 @@ class Expressions:
         for p in parts[1:]:
             out = build.op("and", out, p, span=node.span)
         return out
+
+    def _member(self, node: ast.Compare, local: Local) -> Expr:
+        """`i in S`, `(i, j) in Arcs`, `i in ["a", "b"]`, `t in 1..5`."""
+        left, right = node.operands
+        if isinstance(right, ast.ListLit | ast.TupleLit) and right.items:
+            sides = left.items if isinstance(left, ast.TupleLit) else [left]
+            tests = []
+            for item in right.items:
+                values = item.items if isinstance(item, ast.TupleLit) else [item]
+                if len(values) != len(sides):
+                    raise OptError(
+                        wrong_arguments(item.span, item.span.text, f"has {len(values)} parts, not {len(sides)}")
+                    )
+                pairs = [ast.Compare(node.span, ["=="], [a, b]) for a, b in zip(sides, values, strict=True)]
+                tests.append(_joined("and", [self._compare(p, local) for p in pairs], node.span))
+            return _joined("or", tests, node.span)
+        domain, sets = self._domain(right, local)
+        parts = [self.expr(p, local) for p in (left.items if isinstance(left, ast.TupleLit) else [left])]
+        if len(parts) != len(sets):
+            raise OptError(wrong_arguments(left.span, left.span.text, f"has {len(parts)} parts, not {len(sets)}"))
+        for part, name in zip(parts, sets, strict=True):
+            if part.shape or part.kind != ("int" if name is None else f"label:{name}"):
+                raise OptError(wrong_index_kind(left.span, right.span.text, name or "whole numbers", show_shape(part)))
+        if isinstance(domain, RangeDomain):
+            bounds = [build.op("le", domain.low, parts[0]), build.op("lt", parts[0], domain.high)]
+            return _joined("and", bounds, node.span)
+        indices = tuple(Index(f"e{k}", name) for k, name in enumerate(sets, 1))
+        equal = [build.op("eq", build.index_value(i), p) for i, p in zip(indices, parts, strict=True)]
+        scope = IndexScope((Generator(indices, domain, right.span),), _joined("and", equal, node.span), node.span)
+        count = build.reduce("sum", build.const(1), scope, node.span)
+        return build.op("ge", count, build.const(1), span=node.span)
 
     def comparands(self, node: ast.Compare, local: Local) -> list[Expr]:
         """The operands of a chain; a text beside a member of a set is that label."""
@@ -190,7 +247,11 @@ class Expressions:
         values = np.asarray(self.scope.evaluator(body, table))
         if not body.indices:
             values = np.broadcast_to(values, (table.size, *body.shape))
-        return build.const(values, gen.span)
+        domain = gen.clauses[0].domain
+        whole = len(gen.clauses) == 1 and gen.condition is None and isinstance(domain, ast.Name)
+        axis = domain.id if whole and isinstance(domain, ast.Name) and domain.id in self.scope.sets else None
+        kind = body.kind if body.kind.startswith("label:") else None
+        return replace(build.const(values, gen.span, kind), axes=(axis, *body.axes))
 
     def _outer(self, scope: IndexScope) -> frozenset[Index]:
         ends = [e for g in scope.generators if isinstance(g.domain, RangeDomain) for e in (g.domain.low, g.domain.high)]
@@ -297,9 +358,8 @@ class Expressions:
                 axes.append(axis if piece == Sliced(0, size) else None)
                 continue
             taken, items = items[:parts], items[parts:]
-            if parts > 1:
-                s = self.scope.sets[axis]  # type: ignore[index]
-                assert isinstance(s, TupleSet)
+            s = self.scope.sets.get(axis) if axis is not None else None
+            if isinstance(s, TupleSet):
                 if len(taken) < parts:
                     raise OptError(wrong_indices(node.span, f"{shown} : {show_shape(base)}", len(node.items), wanted))
                 out.append(tuple(self._item(t, p, None, shown, local) for t, p in zip(taken, s.parents, strict=True)))
@@ -352,6 +412,8 @@ class Expressions:
             raise OptError(wrong_index_kind(node.span, shown, axis or "plain positions", given))
         if size is not None and s is None and not e.indices:
             value = self.scope.static(e)
+            if not -size <= value < size:
+                raise OptError(index_leaves(node.span, shown, value, f"0 to {size - 1}", ""))
             if value < 0:
                 return build.const(value + size, node.span)
         return e
@@ -374,8 +436,11 @@ class Expressions:
             known = [*functions(), *SPECIAL, *self.scope.definitions]
             raise OptError(unknown_function(node.func.span, name, known))
         f = functions()[name]
-        if len(node.args) == 1 and isinstance(node.args[0], ast.Comprehension):
-            return self._reduction(node, f, node.args[0], local)
+        first = node.args[0] if node.args else None
+        if isinstance(first, ast.ListLit) and f.kind == "reduction" and len(first.items) == 1:
+            first = first.items[0]  # sum([x[i] for i in S]) is sum(x[i] for i in S), as in Python
+        if isinstance(first, ast.Comprehension):
+            return self._reduction(node, f, first, local)
         return self._apply(node, f, local)
 
     def _params(
@@ -513,3 +578,10 @@ class Expressions:
             return self.expr(d.body, args)
         finally:
             self._calls.pop()
+
+
+def _joined(op: str, tests: Sequence[Expr], span: Any) -> Expr:
+    out = tests[0]
+    for t in tests[1:]:
+        out = build.op(op, out, t, span=span)
+    return out

@@ -23,7 +23,10 @@ def items(statement: ast.Foreach, problem: Problem, access: Access) -> list[tupl
         low, high = expressions.number(domain.low), expressions.number(domain.high)
         return [(str(k), k) for k in range(low, high + 1)]
     if isinstance(domain, ast.ListLit):
-        values = [i.value if isinstance(i, ast.Str) else expressions.number(i) for i in domain.items]
+        text = next((i for i in domain.items if isinstance(i, ast.Str)), None)
+        if text is not None:
+            raise OptError(not_a_value(text.span, "a text in `foreach`", "iterate over numbers or arrays"))
+        values = [expressions.number(i) for i in domain.items]
         return [(str(v), v) for v in values]
     if isinstance(domain, ast.Name) and domain.id in problem.sets:
         s = problem.sets[domain.id]

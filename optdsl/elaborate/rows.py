@@ -103,9 +103,17 @@ class Rows:
         shapes = [e.shape for e in (left, right) if e.shape]
         if not shapes or any(len(s) != 2 or s[0] != s[1] for s in shapes) or len(set(shapes)) != 1:
             raise OptError(not_a_row(span, "the semidefinite order between these shapes"))
+        for side in (left, right):
+            if not side.shape and not _is_zero(side):
+                n = shapes[0][0]
+                raise OptError(
+                    not_a_row(span, "a matrix beside a number", f"write a multiple of the identity: eye({n})")
+                )
 
     def _indicator(self, node: ast.Expr, local: Local) -> Expr:
         when = self.expressions.expr(node, local)
+        if isinstance(when, Op) and when.op == "not":
+            when = build.op("sub", build.const(1), when.args[0], span=when.span)
         base = when
         if isinstance(base, Op) and base.op == "sub" and not base.args[0].variables:
             base = base.args[1]

@@ -50,6 +50,7 @@ class Scope:
     functions: dict[str, FunctionVariable | Oracle] = field(default_factory=dict)
     symbols: dict[str, Symbol] = field(default_factory=dict)
     missing: list[str] = field(default_factory=list)
+    mentioned: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.evaluator = Evaluator(Problem("", self.sets, self.data, self.variables, None, []))
@@ -71,6 +72,7 @@ class Scope:
         """The node of a data value, variable, `let` or size; None where the name is none of these."""
         if name in self.broken:
             raise Broken(name)
+        self.mentioned.add(name)
         if name in self.lets:
             return self.lets[name]
         if name in self.data:

@@ -63,13 +63,18 @@ def _size(self: Expressions, node: ast.Call, local: Local) -> Expr:
     first = node.args[0]
     if isinstance(first, ast.Name) and first.id in self.scope.sets:
         return build.const(self.scope.sets[first.id].size, node.span)
-    return build.const(self.expr(first, local).shape[0], node.span)
+    value = self.expr(first, local)
+    if not value.shape:
+        raise OptError(wrong_arguments(first.span, "size", "takes a set or an array"))
+    return build.const(value.shape[0], node.span)
 
 
 def _norm_group(self: Expressions, node: ast.Call, local: Local) -> Expr:
     """Sum of the Euclidean norms of the rows (axis=0: of the columns)."""
     x = self.expr(node.args[0], local)
-    axis = 1 - int(self.number(node.kwargs["axis"], local)) if "axis" in node.kwargs else 1
+    if len(node.args) != 1 or set(node.kwargs) - {"axis"}:
+        raise OptError(wrong_arguments(node.span, "norm_group", "takes a matrix and axis="))
+    axis = 1 - _length(self, node, node.kwargs["axis"], local) if "axis" in node.kwargs else 1
     norms = self.fit(node.span, (x,), lambda: build.apply("norm2", x, axis=axis, span=node.span))
     return build.apply("sum", norms, span=node.span)
 
@@ -104,6 +109,7 @@ def _expect(self: Expressions, node: ast.Call, local: Local) -> Expr:
 
 def _array(make: Callable[[tuple[int, ...]], Any]) -> Callable[[Expressions, ast.Call, Local], Expr]:
     def build_it(self: Expressions, node: ast.Call, local: Local) -> Expr:
+        _positional(node, 1, 99)
         shape: list[int] = []
         for a in node.args:
             items = a.items if isinstance(a, ast.ListLit | ast.TupleLit) else [a]
@@ -111,21 +117,66 @@ def _array(make: Callable[[tuple[int, ...]], Any]) -> Callable[[Expressions, ast
                 if isinstance(i, ast.Name) and i.id in self.scope.sets:
                     shape.append(self.scope.sets[i.id].size)
                 else:
-                    shape.append(int(self.number(i, local)))
-        size = int(np.prod(shape, dtype=object))
-        if size > LARGEST:
-            raise OptError(too_large(node.span, "this array", size, LARGEST))
+                    shape.append(_length(self, node, i, local))
+        _affordable(node, int(np.prod(shape, dtype=object)))
         return build.const(make(tuple(shape)), node.span)
 
     return build_it
 
 
+def _eye(self: Expressions, node: ast.Call, local: Local) -> Expr:
+    _positional(node, 1, 2)
+    m, n = (_length(self, node, node.args[k], local) for k in (0, -1))
+    _affordable(node, m * n)
+    return build.const(np.eye(m, n), node.span)
+
+
 def _linspace(self: Expressions, node: ast.Call, local: Local) -> Expr:
-    return build.const(np.linspace(*(self.number(a, local) for a in node.args)), node.span)
+    _positional(node, 2, 3)
+    low, high = (_scalar(self, node, a, local) for a in node.args[:2])
+    count = _length(self, node, node.args[2], local) if len(node.args) == 3 else 50
+    _affordable(node, count)
+    return build.const(np.linspace(low, high, count), node.span)
 
 
 def _arange(self: Expressions, node: ast.Call, local: Local) -> Expr:
-    return build.const(np.arange(*(self.number(a, local) for a in node.args)), node.span)
+    _positional(node, 1, 3)
+    ends = [_scalar(self, node, a, local) for a in node.args]
+    low, high, step = (0, ends[0], 1) if len(ends) == 1 else (*ends, 1)[:3]
+    if step == 0:
+        raise OptError(wrong_arguments(node.span, "arange", "needs a step other than 0"))
+    _affordable(node, int((high - low) / step))
+    return build.const(np.arange(low, high, step), node.span)
+
+
+def _positional(node: ast.Call, least: int, most: int) -> None:
+    if not least <= len(node.args) <= most or node.kwargs:
+        rule = f"takes {least} to {most} arguments by place" if most < 99 else "takes the lengths of its axes"
+        raise OptError(wrong_arguments(node.span, _word(node), rule))
+
+
+def _word(node: ast.Call) -> str:
+    return node.func.id if isinstance(node.func, ast.Name) else "function"
+
+
+def _scalar(self: Expressions, node: ast.Call, argument: ast.Expr, local: Local) -> Any:
+    """A finite number known at compile time."""
+    value = self.number(argument, local)
+    if not isinstance(value, bool | int | float) or not np.isfinite(value):
+        raise OptError(wrong_arguments(argument.span, _word(node), "needs a finite number here"))
+    return value
+
+
+def _length(self: Expressions, node: ast.Call, argument: ast.Expr, local: Local) -> int:
+    value = self.number(argument, local)
+    if not isinstance(value, int) or value < 0:
+        raise OptError(wrong_arguments(argument.span, _word(node), "needs a whole number of at least 0 here"))
+    return value
+
+
+def _affordable(node: ast.Call, size: int) -> None:
+    if size > LARGEST:
+        raise OptError(too_large(node.span, "this array", size, LARGEST))
 
 
 #: Of a function-valued variable: its derivatives at a point, and its norm.
@@ -141,7 +192,7 @@ SPECIAL: dict[str, Callable[[Expressions, ast.Call, Local], Expr]] = {
     "tv": _tv,
     "zeros": _array(np.zeros),
     "ones": _array(np.ones),
-    "eye": _array(lambda s: np.eye(s[0], s[-1])),
+    "eye": _eye,
     "linspace": _linspace,
     "arange": _arange,
 }

@@ -73,6 +73,7 @@ class Elaborator:
             missing=self.scope.missing,
             size_names=dict(self.scope.sizes),
             lets=dict(self.scope.lets),
+            mentioned=frozenset(self.scope.mentioned),
         )
 
     def _guarded(self, statement: ast.Stmt) -> None:
@@ -93,7 +94,7 @@ class Elaborator:
             case ast.Import():
                 self._import(s)
             case ast.SetDecl():
-                d.set_decl(s)
+                d.sets.set_decl(s)
             case ast.DataDecl():
                 d.data_decl(s)
             case ast.ParamDecl():

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from optdsl.data.values import Array
 from optdsl.elaborate.declarations import Declarations
 from optdsl.elaborate.expressions import Expressions
 from optdsl.elaborate.scope import Scope
@@ -18,7 +19,14 @@ from optdsl.ir.problem import SetSpec, Variable
 from optdsl.ir.sets.table import set_kinds
 from optdsl.syntax import ast
 from optdsl.syntax.diagnostics import OptError
-from optdsl.syntax.diagnostics.names import size_unknown, too_large, wrong_arguments
+from optdsl.syntax.diagnostics.names import (
+    set_without_members,
+    shapes_differ,
+    size_unknown,
+    too_large,
+    unknown_name,
+    wrong_arguments,
+)
 from optdsl.syntax.diagnostics.structure import (
     bound_not_constant,
     set_misfit,
@@ -28,6 +36,8 @@ from optdsl.syntax.diagnostics.structure import (
 )
 from optdsl.syntax.source import Span
 
+#: A comparison read from the other side.
+TURNED = str.maketrans("<>", "><")
 #: Entries of one variable.
 LARGEST = 200_000_000
 
@@ -43,11 +53,11 @@ class Variables:
         for name in s.names:
             self.declarations.claim(name)
         shape, axes = self.variable_shape(s.type)
-        if int(np.prod(shape, dtype=object)) > LARGEST:
+        if int(np.prod(shape, dtype=object)) > LARGEST and not self.scope.missing:
             raise OptError(too_large(s.type.span, f"`{s.names[0].id}`", int(np.prod(shape, dtype=object)), LARGEST))
-        within = self.set_spec(s.within, s.names[0].id, shape, s.type.kind) if s.within is not None else None
-        lower, upper = self._bounds(s, shape)
-        start = self._start(s, shape) if s.start is not None else None
+        within = self.set_spec(s.within, s.names[0].id, shape, s.type.kind, axes) if s.within is not None else None
+        lower, upper = self._bounds(s, shape, axes)
+        start = self._start(s, shape, axes) if s.start is not None else None
         for name in s.names:
             self.scope.variables[name.id] = Variable(
                 name.id, shape, axes, s.type.kind, within, lower, upper, start, s.role, s.doc, name.span
@@ -64,6 +74,11 @@ class Variables:
             if isinstance(over, ast.Call) and isinstance(over.func, ast.Name) and over.func.id == "range":
                 over = ast.Num(over.span, int(self.expressions.number(over.args[-1])))
             return replace(s, type=ast.TypeExpr(node.span, "bool", [over]), within=node)
+        word: ast.Expr = node
+        while isinstance(word, ast.Index | ast.Call):
+            word = word.base if isinstance(word, ast.Index) else word.func
+        if isinstance(word, ast.Name) and word.id not in set_kinds():
+            raise OptError(unknown_name(word.span, word.id, ["real", "int", "bool", "complex", *set_kinds()]))
         hint = f"write `var {s.names[0].id} : real[n] in {node.span.text}`"
         raise OptError(wrong_arguments(node.span, node.span.text, "is a set; the type comes first", hint))
 
@@ -71,43 +86,51 @@ class Variables:
         shape: list[int] = []
         names: list[str | None] = []
         for d, axis in zip(t.dims, self.declarations.axes(t.dims), strict=True):
+            if axis.size is None and axis.labels is not None:
+                raise OptError(set_without_members(d.span, d.span.text))
             if axis.size is None:
                 raise OptError(size_unknown(d.span, axis.name or d.span.text, [*self.scope.sizes, *self.scope.sets]))
             shape.append(axis.size)
             names.append(axis.name if axis.labels is not None else None)
         return tuple(shape), tuple(names)
 
-    def _bounds(self, s: ast.VarDecl, shape: Shape) -> tuple[Expr | None, Expr | None]:
+    def _bounds(self, s: ast.VarDecl, shape: Shape, axes: Axes) -> tuple[Expr | None, Expr | None]:
         lower: Expr | None = None
         upper: Expr | None = None
         for op, node in s.bounds:
             e = self.expressions.expr(node, {})
             if e.variables:
                 raise OptError(bound_not_constant(node.span, "depends on a variable"))
-            if e.shape not in ((), shape):
+            if e.shape not in ((), shape) or not _same_axes(e.axes, axes):
                 raise OptError(bound_not_constant(node.span, f"is {show_shape(e)}, not of the variable's shape"))
+            if op in ("<", ">"):
+                raise OptError(strict_inequality(node.span, op))
+            if op not in (">=", "<=", "=="):
+                raise OptError(bound_not_constant(node.span, f"cannot be written with `{op}`"))
+            if (lower is not None and op in (">=", "==")) or (upper is not None and op in ("<=", "==")):
+                raise OptError(bound_not_constant(node.span, "on that side is given twice"))
             if op in (">=", "=="):
                 lower = e
             if op in ("<=", "=="):
                 upper = e
-            if op in ("<", ">"):
-                raise OptError(strict_inequality(node.span, op))
         return lower, upper
 
-    def _start(self, s: ast.VarDecl, shape: Shape) -> Expr:
+    def _start(self, s: ast.VarDecl, shape: Shape, axes: Axes) -> Expr:
         assert s.start is not None
         if self.declarations.reader_name(s.start) is not None:
             loaded = self.declarations.load(s.start)
-            e: Expr = build.const(np.asarray(loaded.values), s.start.span)  # type: ignore[union-attr]
+            if not isinstance(loaded, Array) or sp.issparse(loaded.values):
+                raise OptError(start_misfit(s.start.span, "no array", f"has shape {list(shape)}"))
+            e: Expr = build.const(np.asarray(loaded.values), s.start.span)
         else:
             e = self.expressions.expr(s.start, {})
-        if e.variables or e.shape not in ((), shape):
+        if e.variables or e.shape not in ((), shape) or not _same_axes(e.axes, axes):
             raise OptError(start_misfit(s.start.span, show_shape(e), f"has shape {list(shape)}"))
         return e
 
-    def set_spec(self, node: ast.Expr, variable: str, shape: Shape, kind: str) -> SetSpec:
+    def set_spec(self, node: ast.Expr, variable: str, shape: Shape, kind: str, axes: Axes = ()) -> SetSpec:
         if isinstance(node, ast.Binary) and node.op == "&":
-            members = [self.set_spec(n, variable, shape, kind) for n in (node.left, node.right)]
+            members = [self.set_spec(n, variable, shape, kind, axes) for n in (node.left, node.right)]
             flat = [m for spec in members for m in (spec.members or (spec,))]
             return SetSpec("&", {}, tuple(flat), node.span)
         if isinstance(node, ast.Range):
@@ -125,10 +148,10 @@ class Variables:
             )
         if word.id not in set_kinds():
             raise OptError(unknown_set(word.span, word.id, set_kinds()))
-        params = self._set_params(word.id, call, node.span)
+        params = self._set_params(word.id, call, node.span, axes)
         return self._checked(node, SetSpec(word.id, params, (), node.span), variable, shape, kind)
 
-    def _set_params(self, name: str, call: ast.Call | None, span: Span) -> dict[str, Any]:
+    def _set_params(self, name: str, call: ast.Call | None, span: Span, axes: Axes) -> dict[str, Any]:
         table = set_kinds()[name].params
         given: dict[str, ast.Expr] = {}
         if call is not None:
@@ -145,38 +168,46 @@ class Variables:
         params: dict[str, Any] = {}
         for key, default in table.items():
             if key in given:
-                params[key] = self._set_argument(given[key])
+                params[key] = self._set_argument(given[key], axes)
             elif default is ...:
                 raise OptError(wrong_arguments(span, name, f"needs `{key}`"))
             else:
                 params[key] = default
         return params
 
-    def _set_argument(self, node: ast.Expr) -> Any:
+    def _set_argument(self, node: ast.Expr, axes: Axes) -> Any:
         if isinstance(node, ast.Str):
             return node.value
         if isinstance(node, ast.Name) and self.scope.value_node(node.id, node.span) is None and node.id != "inf":
             return node.id
-        value = self.expressions.number(node)
+        e = self.expressions.expr(node, {})
+        if len(e.axes) == len(axes) and not _same_axes(e.axes, axes):
+            raise OptError(shapes_differ(node.span, f"{show_shape(e)} is over other sets than the variable", []))
+        value = self.scope.static(e)
         return value.toarray() if sp.issparse(value) else value
 
     def _subset(self, call: ast.Call, variable: str) -> dict[str, Any]:
         """`subset(Items, size <= 5)`: limits on the number of members."""
         limits: dict[str, Any] = {"least": 0, "most": np.inf}
         for arg in call.args[1:]:
-            fits = (
-                isinstance(arg, ast.Compare) and isinstance(arg.operands[0], ast.Name) and arg.operands[0].id == "size"
-            )
-            if not fits:
-                raise OptError(
-                    wrong_arguments(arg.span, "subset", "takes a set and limits on `size`", "subset(Items, size <= 5)")
-                )
-            assert isinstance(arg, ast.Compare)
-            value = self.expressions.number(arg.operands[1])
-            if arg.ops[0] in ("<=", "=="):
-                limits["most"] = value
-            if arg.ops[0] in (">=", "=="):
-                limits["least"] = value
+            operands = arg.operands if isinstance(arg, ast.Compare) else []
+            ops = arg.ops if isinstance(arg, ast.Compare) else []
+            is_size = [isinstance(o, ast.Name) and o.id == "size" for o in operands]
+            if is_size.count(True) != 1 or not set(ops) <= {"<=", ">=", "==", "<", ">"}:
+                rule = "takes a set and limits on `size`"
+                raise OptError(wrong_arguments(arg.span, "subset", rule, "subset(Items, 1 <= size <= 5)"))
+            at = is_size.index(True)
+            for k, op in enumerate(ops):
+                if k not in (at, at - 1):
+                    raise OptError(wrong_arguments(arg.span, "subset", "has `size` at neither side of a comparison"))
+                value = self.expressions.number(operands[k + 1 if k == at else k])
+                if not isinstance(value, int):
+                    raise OptError(wrong_arguments(arg.span, "subset", "needs whole numbers as limits"))
+                op = op if k == at else op.translate(TURNED)
+                if op[0] in "<=":
+                    limits["most"] = min(limits["most"], value - (op == "<"))
+                if op[0] in ">=":
+                    limits["least"] = max(limits["least"], value + (op == ">"))
         return limits
 
     def _checked(self, node: ast.Expr, spec: SetSpec, variable: str, shape: Shape, kind: str) -> SetSpec:
@@ -184,3 +215,8 @@ class Variables:
         if rule is not None:
             raise OptError(set_misfit(node.span, spec.kind, variable, rule))
         return spec
+
+
+def _same_axes(given: Axes, axes: Axes) -> bool:
+    """No axis over one set meets an axis over another."""
+    return all(a is None or b is None or a == b for a, b in zip(given, axes, strict=False))

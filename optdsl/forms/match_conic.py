@@ -12,7 +12,6 @@ from optdsl.forms.answer import Answer, Solution
 from optdsl.forms.base import Mismatch, Reason
 from optdsl.forms.conic import Conic
 from optdsl.forms.rows import difference
-from optdsl.ir.nodes import Expr
 from optdsl.ir.problem import Constraint, Problem
 from optdsl.lower.cvxpy import CvxpyAlgebra
 from optdsl.lower.vector import Unsupported, Walk
@@ -74,27 +73,23 @@ class _Writer:
         self.walk = Walk(problem, self.algebra)
         self.rows: dict[str, Any] = {}
 
-    def constraint(self, c: Constraint) -> Any:
-        if c.relation in (">>", "<<"):
-            return self._semidefinite(c)
+    def constraint(self, c: Constraint) -> dict[str, Any]:
+        """One CVXPY constraint a family, by its key; one a member in the semidefinite order."""
         d = difference(self.walk, c)
         v = self.walk.vector(d.node, d.table)
-        return v == 0 if c.relation == "==" else v <= 0 if c.relation == "<=" else v >= 0
+        if c.relation not in (">>", "<<"):
+            return {c.key: v == 0 if c.relation == "==" else v <= 0 if c.relation == "<=" else v >= 0}
+        n = d.node.shape[0]
+        out = {}
+        for r in range(d.rows):
+            member = v if d.rows == 1 else v[r * n * n : (r + 1) * n * n]
+            X = self.cp.reshape(member, (n, n), order="C")
+            out[_member_key(c.key, r)] = X >> 0 if c.relation == ">>" else X << 0
+        return out
 
-    def _semidefinite(self, c: Constraint) -> Any:
-        d = difference(self.walk, c)
-        if d.rows != 1:
-            raise Unsupported("a family of semidefinite constraints varies over rows", d.node)
-        n = max(c.left.shape, c.right.shape)[0]
-        X = self.cp.reshape(self.walk.vector(_square(d.node, n)), (n, n), order="C")
-        return X >> 0 if c.relation == ">>" else X << 0
 
-
-def _square(e: Expr, n: int) -> Expr:
-    """A scalar in the semidefinite order stands for that multiple of the identity only where it is zero."""
-    if e.shape:
-        return e
-    raise Unsupported("the semidefinite order needs a matrix", e)
+def _member_key(key: str, row: int) -> str:
+    return key if row == 0 else f"{key}#{row}"
 
 
 def _form(original: Problem, problem: Problem) -> Conic:
@@ -104,7 +99,7 @@ def _form(original: Problem, problem: Problem) -> Conic:
     objective = problem.objective
     maximise = objective is not None and objective.maximise
     expr = cp.Constant(0.0) if objective is None else cp.sum(w.walk.vector(objective.expr))
-    rows = {c.key: w.constraint(c) for c in problem.constraints}
+    rows = {key: row for c in problem.constraints for key, row in w.constraint(c).items()}
     for v in problem.variables.values():
         low, high = bounds(problem, v, w.walk.constants)
         if np.isfinite(low).any() or np.isfinite(high).any():
@@ -145,7 +140,11 @@ def _back(original: Problem, maximise: bool, answer: Answer) -> Solution:
     for c in original.constraints:
         if f"row {c.key}" in answer.dual:
             flip = 1.0 if c.relation in (">=", ">>") else -1.0
-            duals[c.key] = sign * flip * np.asarray(answer.dual[f"row {c.key}"], dtype=float).ravel()
+            parts, r = [], 0
+            while (key := f"row {_member_key(c.key, r)}") in answer.dual:
+                parts.append(np.asarray(answer.dual[key], dtype=float).ravel())
+                r += 1
+            duals[c.key] = sign * flip * np.concatenate(parts)
     direction = None
     if "primal" in answer.ray:
         direction = {

@@ -50,7 +50,10 @@ class IntSet:
 
 @dataclass(frozen=True, eq=False)
 class TupleSet:
-    """A sparse set of tuples: `columns[c]` holds positions into the parent set `parents[c]`, shape (size,)."""
+    """A sparse set of tuples; with one parent, a subset of it.
+
+    `columns[c]` holds positions into the parent set `parents[c]`, shape (size,).
+    """
 
     name: str
     parents: tuple[str, ...]
@@ -71,6 +74,8 @@ class TupleSet:
     def find(self, columns: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
         """Positions of tuples of parent positions, −1 where a tuple is not in the set."""
         keys, order = self._sorted
+        if not len(keys):
+            return np.full(np.broadcast_shapes(*(np.shape(c) for c in columns)), -1, dtype=np.int64)
         wanted = np.ravel_multi_index(tuple(columns), self.parent_sizes)
         at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
         return np.where(keys[at] == wanted, order[at], -1)
@@ -187,6 +192,8 @@ class Stage:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
+    """`missing` are data, params and sets without a value; `mentioned` the names of values that the file uses anywhere."""
+
     title: str
     sets: dict[str, AnySet]
     data: dict[str, DataValue]
@@ -200,6 +207,7 @@ class Problem:
     missing: list[str] = field(default_factory=list)
     size_names: dict[str, int] = field(default_factory=dict)
     lets: dict[str, Expr] = field(default_factory=dict)
+    mentioned: frozenset[str] = frozenset()
 
     def labels(self, axes: Axes, shape: Shape) -> list[list[Any] | None]:
         """The labels along each axis, None where there are none."""
@@ -209,20 +217,17 @@ class Problem:
             if isinstance(s, LabelSet | IntSet):
                 out.append(list(s.labels))
             elif isinstance(s, TupleSet):
-                out.append(
-                    [
-                        tuple(self.member(p, c[k]) for p, c in zip(s.parents, s.columns, strict=True))
-                        for k in range(s.size)
-                    ]
-                )
+                out.append([self.member(s, k) for k in range(s.size)])
             else:
                 out.append(None)
         return out
 
-    def member(self, set_name: str, position: int) -> Any:
-        s = self.sets[set_name]
+    def member(self, of: str | AnySet, position: int) -> Any:
+        """A label, a whole number, or a tuple of them."""
+        s = self.sets[of] if isinstance(of, str) else of
         if isinstance(s, LabelSet):
             return s.labels[int(position)]
         if isinstance(s, IntSet):
             return s.low + int(position)
-        return tuple(self.member(p, c[position]) for p, c in zip(s.parents, s.columns, strict=True))
+        parts = tuple(self.member(p, int(c[position])) for p, c in zip(s.parents, s.columns, strict=True))
+        return parts[0] if len(parts) == 1 else parts

@@ -119,9 +119,15 @@ class Evaluator:
 
     def _shifted(self, node: Shifted, table: Table) -> Any:
         moved = np.asarray(self(node.base, table)) + node.by
-        set_name = node.kind.removeprefix("label:")
-        size = self.problem.sets[set_name].size
-        self.in_range(moved, size, set_name, node, table)
+        s = self.problem.sets[node.kind.removeprefix("label:")]
+        outside = np.atleast_1d((moved < 0) | (moved >= s.size))
+        if outside.any():
+            row = int(np.argmax(outside))
+            start = self.problem.member(s, int(np.atleast_1d(moved)[row]) - node.by)
+            word = f"{'prev' if node.by < 0 else 'next'}({start})"
+            where = self.binding(table, row) if np.ndim(moved) else ""
+            shown = f"{self.problem.member(s, 0)} to {self.problem.member(s, s.size - 1)}"
+            raise OptError(index_leaves(node.span, s.name, word, shown, where))
         return moved
 
     def aligned(self, value: Any, child: Expr, node: Expr) -> Any:
@@ -260,12 +266,14 @@ class Evaluator:
 
     # --- indexing -------------------------------------------------------------------------------
 
-    def in_range(self, at: Any, size: int, shown: str, node: Expr, table: Table) -> None:
+    def in_range(self, at: Any, size: int, shown: str, node: Expr, table: Table, low: int = 0) -> None:
+        """Positions from 0 to size − 1; `low` is the number that stands at position 0."""
         bad = (np.asarray(at) < 0) | (np.asarray(at) >= size)
         if np.any(bad):
             row = int(np.argmax(np.atleast_1d(bad)))
+            members = f"{low} to {low + size - 1}" if size else "no member"
             where = self.binding(table, row) if np.ndim(at) else ""
-            raise OptError(index_leaves(node.span, shown, int(np.atleast_1d(at)[row]), size, where))
+            raise OptError(index_leaves(node.span, shown, low + int(np.atleast_1d(at)[row]), members, where))
 
     def positions(self, node: Gather, table: Table) -> tuple[list[Any], bool]:
         """For each axis of the base: positions (rows,) or (), or a slice; and whether any varies over the rows."""
@@ -282,7 +290,7 @@ class Evaluator:
             at = np.asarray(self(item, table))
             if isinstance(s, IntSet):
                 at = at - s.low
-            self.in_range(at, size, axis or "the axis", node, table)
+            self.in_range(at, size, axis or "the axis", node, table, s.low if isinstance(s, IntSet) else 0)
             out.append(at)
         return out, any(isinstance(p, np.ndarray) and p.ndim > 0 for p in out)
 
@@ -295,7 +303,7 @@ class Evaluator:
         for item, parent in zip(items, s.parents, strict=True):
             p = self.problem.sets[parent]
             at = np.asarray(self(item, table)) - (p.low if isinstance(p, IntSet) else 0)
-            self.in_range(at, p.size, parent, node, table)
+            self.in_range(at, p.size, parent, node, table, p.low if isinstance(p, IntSet) else 0)
             columns.append(at)
         columns = list(np.broadcast_arrays(*columns))
         at = s.find(columns)

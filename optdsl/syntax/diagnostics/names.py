@@ -53,10 +53,16 @@ def declared_twice(span: Span, name: str, first: Span) -> Diagnostic:
 
 
 @mistake("E203", "shapes do not match")
-def shapes_differ(span: Span, rule: str, operands: Sequence[tuple[Span, str]], hint: str | None = None) -> Diagnostic:
+def shapes_differ(
+    span: Span,
+    rule: str,
+    operands: Sequence[tuple[Span, str]],
+    hint: str | None = None,
+    notes: Sequence[str] = (),
+) -> Diagnostic:
     """Arithmetic takes arrays of equal shapes, or a scalar; `@` is the matrix product and joins the last axis of the
     left with the first of the right. Axes over two different sets of labels are never joined by position."""
-    return Diagnostic("E203", f"shapes do not match: {rule}", span, related=list(operands), help=hint)
+    return Diagnostic("E203", f"shapes do not match: {rule}", span, related=list(operands), notes=notes, help=hint)
 
 
 @mistake("E204", "unknown function")
@@ -100,11 +106,11 @@ def unknown_label(span: Span, label: str, set_name: str, labels: Iterable[str]) 
 
 
 @mistake("E210", "index leaves its range")
-def index_leaves(span: Span | None, shown: str, position: int, size: int, at: str) -> Diagnostic:
+def index_leaves(span: Span | None, shown: str, index: object, members: str, at: str) -> Diagnostic:
     """An index takes a value that the axis does not have. Undefined is an error, never a silent false."""
     where = f" at {at}" if at else ""
     return Diagnostic(
-        "E210", f"index {position} is outside {shown}, which has positions 0 to {size - 1}{where}", span,
+        "E210", f"index {index} is outside {shown}, which has {members}{where}", span,
         help="start or end the range so that every index exists, or add `if` to the family",
     )  # fmt: skip
 
@@ -112,7 +118,8 @@ def index_leaves(span: Span | None, shown: str, position: int, size: int, at: st
 @mistake("E211", "tuple not in its set")
 def tuple_missing(span: Span | None, set_name: str, shown: str) -> Diagnostic:
     """An array over a set of tuples is read at a tuple that the set does not have."""
-    return Diagnostic("E211", f"({shown}) is not in {set_name}", span, help=f"iterate over {set_name} itself")
+    member = f"({shown})" if "," in shown else shown
+    return Diagnostic("E211", f"{member} is not in {set_name}", span, help=f"iterate over {set_name} itself")
 
 
 @mistake("E212", "undefined value")
@@ -142,6 +149,15 @@ def size_differs(span: Span, name: str, was: int, now: int, first: Span | None) 
 def size_unknown(span: Span, name: str, known: Iterable[str]) -> Diagnostic:
     """A size name is used that no data fixes and no set has."""
     return Diagnostic("E215", f"no data fixes the size `{name}`", span, help=_did_you_mean(name, known))
+
+
+@mistake("E220", "set without members")
+def set_without_members(span: Span, name: str) -> Diagnostic:
+    """A set without `=` takes its labels from the first data over it, which must stand before the first variable."""
+    return Diagnostic(
+        "E220", f"the set {name} has no members yet", span,
+        help=f"put the data over {name} before this line, or write `set {name} = [\"…\", \"…\"]`",
+    )  # fmt: skip
 
 
 @mistake("E216", "not a value here")

@@ -20,9 +20,9 @@ def strict_inequality(span: Span, op: str) -> Diagnostic:
 
 
 @mistake("E402", "not a row")
-def not_a_row(span: Span, what: str) -> Diagnostic:
+def not_a_row(span: Span, what: str, hint: str = "compare two expressions: `sum(x) <= 1`") -> Diagnostic:
     """Each line under `subject to` compares two expressions with ==, <=, >=, >> or <<."""
-    return Diagnostic("E402", f"{what} is no constraint", span, help="compare two expressions: `sum(x) <= 1`")
+    return Diagnostic("E402", f"{what} is no constraint", span, help=hint)
 
 
 @mistake("E403", "unknown set")
@@ -149,3 +149,9 @@ def block_clause_wrong(span: Span, word: str, rule: str, known: Sequence[str]) -
     """A statement of a block takes certain clauses after its head."""
     hint = f"after its head it takes {', '.join(f'`{k}`' for k in known)}" if known else "it takes one expression"
     return Diagnostic("E421", f"`{word}` {rule}", span, help=hint)
+
+
+@mistake("E422", "nothing to find")
+def nothing_to_find(title: str) -> Diagnostic:
+    """A problem without variables leaves nothing to solve for."""
+    return Diagnostic("E422", f"{title!r} has no variable", help="declare what is to be found: `var x : real`")
