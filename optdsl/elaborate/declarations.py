@@ -12,8 +12,9 @@ import scipy.sparse as sp
 from optdsl.data.access import Access
 from optdsl.data.bind import Axis, bind
 from optdsl.data.from_python import from_python
+from optdsl.data.labels import counted, find, keys_of, texts
 from optdsl.data.readers import is_reader, read
-from optdsl.data.values import Array, SparseTable, Tuples
+from optdsl.data.values import Array, CellOfRow, SparseTable, Tuples, no_row
 from optdsl.elaborate.expressions import Expressions
 from optdsl.elaborate.scope import Broken, Definition, Scope
 from optdsl.functions.table import functions
@@ -24,14 +25,13 @@ from optdsl.ir.problem import AnySet, DataValue, IntSet, LabelSet, SetSpec, Tupl
 from optdsl.ir.sets.table import set_kinds
 from optdsl.syntax import ast
 from optdsl.syntax.diagnostics import OptError
-from optdsl.syntax.diagnostics.data import no_value, set_value_unusable
+from optdsl.syntax.diagnostics.data import duplicate_key, label_not_in_set, no_value, set_value_unusable
 from optdsl.syntax.diagnostics.names import (
     declared_twice,
     hides_function,
     size_differs,
     size_unknown,
     too_large,
-    unknown_label,
     unknown_name,
     wrong_arguments,
 )
@@ -96,7 +96,7 @@ class Declarations:
         if isinstance(value, ast.Call) and self._reader_name(value) is not None:
             loaded = self._load(value)
             if isinstance(loaded, Tuples):
-                return self._set_from_columns(s, loaded.columns)
+                return self._set_from_columns(s, loaded.columns, loaded.cell)
             if isinstance(loaded, Array) and loaded.values.ndim == 1:
                 return self._set_from_values(s, list(loaded.values))
         raise OptError(set_value_unusable(value.span, s.name.id))
@@ -145,7 +145,7 @@ class Declarations:
             raise OptError(wrong_arguments(s.span, s.name.id, f"holds {twice!r} twice"))
         return LabelSet(s.name.id, tuple(labels), s.span)
 
-    def _set_from_columns(self, s: ast.SetDecl, columns: Sequence[Any]) -> AnySet:
+    def _set_from_columns(self, s: ast.SetDecl, columns: Sequence[Any], cell: CellOfRow = no_row) -> AnySet:
         if len(columns) == 1:
             return self._set_from_values(s, list(dict.fromkeys(columns[0].tolist())))
         if s.within is None:
@@ -158,16 +158,17 @@ class Declarations:
         for parent in dict.fromkeys(p for p in parents if p in self.scope.open_sets):
             labels = [str(x) for p, c in zip(parents, columns, strict=True) if p == parent for x in c]
             self._fix_set(parent, tuple(dict.fromkeys(labels)))
-        positions = tuple(self._positions(p, c, s.span) for p, c in zip(parents, columns, strict=True))
+        positions = tuple(self._positions(p, c, s.span, cell) for p, c in zip(parents, columns, strict=True))
         sizes = tuple(self.scope.sets[p].size for p in parents)
         found = TupleSet(s.name.id, tuple(parents), positions, sizes, s.span)
         keys = np.ravel_multi_index(positions, sizes)
         order = np.argsort(keys, kind="stable")
         again = np.flatnonzero(np.diff(keys[order]) == 0)
         if len(again):
-            row = int(order[again[0] + 1])
+            row = int(order[again + 1].min())
             shown = ", ".join(str(c[row]) for c in columns)
-            raise OptError(wrong_arguments(s.span, s.name.id, f"holds ({shown}) twice"))
+            first = cell(int(np.argmax(keys == keys[row])), None)
+            raise OptError(duplicate_key(cell(row, None) or s.span, f"({shown})", s.span, first))
         return found
 
     def _parents(self, node: ast.Expr) -> list[str]:
@@ -181,21 +182,15 @@ class Declarations:
             raise OptError(unknown_name(node.span, node.id, self.scope.sets))
         raise OptError(wrong_arguments(node.span, node.span.text, "is not a product of sets"))
 
-    def _positions(self, set_name: str, column: Any, span: Span) -> Any:
-        s = self.scope.sets[set_name]
-        if isinstance(s, IntSet):
-            at = np.asarray(column).astype(np.int64) - s.low
-            if ((at < 0) | (at >= s.size)).any():
-                bad = int(np.asarray(column)[(at < 0) | (at >= s.size)][0])
-                raise OptError(wrong_arguments(span, set_name, f"has no member {bad}"))
-            return at
-        assert isinstance(s, LabelSet)
-        unique, inverse = np.unique(np.asarray(column, dtype=str), return_inverse=True)
-        at = np.array([s.position.get(str(u), -1) for u in unique], dtype=np.int64)
+    def _positions(self, set_name: str, column: Any, span: Span, cell: CellOfRow = no_row) -> Any:
+        """Each row's position in the set. Raises E310 with the row of a label that the set does not have."""
+        s, keys = self.scope.sets[set_name], texts(column)
+        at = counted(keys, s.low, s.size) if isinstance(s, IntSet) else find(keys, keys_of(self._labels(set_name)))
         if (at < 0).any():
-            label = str(unique[int(np.argmax(at < 0))])
-            raise OptError(unknown_label(span, label, set_name, s.labels))
-        return at[inverse]
+            row = int(np.argmax(at < 0))
+            among = self._labels(set_name)[:10_000]
+            raise OptError(label_not_in_set(cell(row, None) or span, keys[row], set_name, among, span))
+        return at
 
     def _fix_set(self, name: str, labels: tuple[str, ...]) -> LabelSet:
         """The first table that uses an open set gives it its labels (all its columns over that set)."""
@@ -480,7 +475,9 @@ class Declarations:
         assert s.start is not None
         if self._reader_name(s.start) is not None:
             loaded = self._load(s.start)
-            e: Expr = build.const(np.asarray(loaded.values), s.start.span)  # type: ignore[union-attr]
+            assert isinstance(s.type, ast.TypeExpr)
+            bound = bind(loaded, "real", self.axes(s.type.dims), s.names[0].id, s.start.span)
+            e: Expr = build.const(bound.values, s.start.span)
         else:
             e = self.expressions.expr(s.start, {})
         if e.variables or e.shape not in ((), shape):
