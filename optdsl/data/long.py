@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from optdsl.data import kinds
-from optdsl.data.labels import counted, find, keys_of, texts
+from optdsl.data.labels import counted, find, find_tuples, keys_of, parts_of, texts
 from optdsl.data.values import Axis, Bound, Labels, SparseTable
 from optdsl.syntax.diagnostics import OptError
 from optdsl.syntax.diagnostics.data import duplicate_key, label_not_in_set, missing_cells, not_a_number, wrong_shape
@@ -129,12 +129,13 @@ def _join(
     span: Span | None,
 ) -> tuple[NDArray[np.int64], Sequence[Any]]:
     """Each row's position on the axis, and the axis's labels."""
-    keys: list[Any] = texts(columns[0]) if len(columns) == 1 else list(zip(*map(texts, columns), strict=True))
+    parts = list(map(texts, columns))
     if axis.labels is None:
-        return _positions(table, axis, keys, span)
+        return _positions(table, axis, parts[0], span)
     wanted = axis.labels or opened.get(axis.name, ())
-    found = find(keys, keys_of(wanted))
+    found = find(parts[0], keys_of(wanted)) if len(parts) == 1 else find_tuples(parts, parts_of(wanted))
     if (found < 0).any():
+        keys: list[Any] = parts[0] if len(parts) == 1 else list(zip(*parts, strict=True))
         row = int(np.argmax(found < 0))
         others = list(dict.fromkeys(keys[r] for r in np.flatnonzero(found < 0) if keys[r] != keys[row]))
         at = table.cell(row, table.names[_first_column(table, columns)] if len(columns) == 1 else None)

@@ -47,42 +47,49 @@ def load(path: Path, shown: str, span: Span | None, header: bool | None, separat
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise OptError(damaged_file(Cell(shown, line), shown, "csv", "it is not UTF-8 text")) from None
-    rows, lines = _rows(text, shown, separator or ("\t" if path.suffix.lower() == ".tsv" else ","))
-    if not rows:
+    cells, widths, lines = _cells(text, shown, separator or ("\t" if path.suffix.lower() == ".tsv" else ","))
+    if not len(widths):
         raise OptError(damaged_file(span, shown, "csv", "it has no rows"))
-    width = len(rows[0])
+    width = int(widths[0])
     if width == 1 and separator is None:
         for other in (";", "\t", "|"):
-            if other in rows[0][0]:
+            if other in cells[0]:
                 why = f"its cells are set apart by {other!r}, not by a comma; say separator={_quoted(other)}"
                 raise OptError(damaged_file(Cell(shown, int(lines[0])), shown, "csv", why))
-    if set(map(len, rows)) != {width}:
-        at = next(k for k, row in enumerate(rows) if len(row) != width)
-        raise OptError(ragged_row(Cell(shown, int(lines[at])), len(rows[at]), width, span))
-    has_header = not is_number(rows[0][0]) if header is None else header
-    head = [c.strip() for c in rows[0]] if has_header else None
-    first = 1 if has_header else 0
-    columns = list(zip(*rows[first:], strict=True)) if len(rows) > first else [()] * width
+    if (widths != width).any():
+        at = int(np.argmax(widths != width))
+        raise OptError(ragged_row(Cell(shown, int(lines[at])), int(widths[at]), width, span))
+    first = 1 if (not is_number(cells[0]) if header is None else header) else 0
+    head = [c.strip() for c in cells[:width]] if first else None
+    columns = [cells[first * width + k :: width] for k in range(width)]
+    plain = "_" not in text
     return Table(
-        shown, head, columns, len(rows) - first, lambda row: int(lines[row + first]), span, digits_only="_" not in text
+        shown, head, columns, len(widths) - first, lambda row: int(lines[row + first]), span, digits_only=plain
     )
 
 
-def _rows(text: str, shown: str, separator: str) -> tuple[list[list[str]], NDArray[np.int64]]:
-    """The rows that are not blank, and the line at which each ends."""
+def _cells(text: str, shown: str, separator: str) -> tuple[list[str], NDArray[np.int64], NDArray[np.int64]]:
+    """All cells row after row, each row's width, and the line at which it ends; blank rows left out. A text without quotes
+    is split as a whole, which spares a list for each row."""
+    if '"' not in text:
+        every = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+        blank = separator + " \t"
+        kept = [k for k, line in enumerate(every) if line.strip(blank)]
+        rows = [every[k] for k in kept]
+        widths = np.array([line.count(separator) + 1 for line in rows], dtype=np.int64)
+        return separator.join(rows).split(separator), widths, np.array(kept, dtype=np.int64) + 1
     reader = csv.reader(io.StringIO(text, newline=""), strict=True, delimiter=separator)
+    cells: list[str] = []
+    found: list[tuple[int, int]] = []
     try:
-        rows = list(reader)
+        for row in reader:
+            if any(map(str.strip, row)):
+                cells.extend(row)
+                found.append((len(row), reader.line_num))
     except csv.Error as error:
         raise OptError(damaged_file(Cell(shown, reader.line_num), shown, "csv", str(error))) from None
-    lines = np.arange(1, len(rows) + 1)
-    if reader.line_num != len(rows):  # some cell holds a line break
-        again = csv.reader(io.StringIO(text, newline=""), strict=True, delimiter=separator)
-        lines = np.fromiter((again.line_num for _ in again), np.int64, len(rows))
-    kept = [k for k, row in enumerate(rows) if row and (row[0].strip() or any(c.strip() for c in row))]
-    if len(kept) < len(rows):
-        rows, lines = [rows[k] for k in kept], lines[kept]
-    return rows, lines
+    widths, lines = np.array(found, dtype=np.int64).reshape(-1, 2).T
+    return cells, widths, lines
 
 
 def _quoted(separator: str) -> str:

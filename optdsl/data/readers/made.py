@@ -33,7 +33,8 @@ def make(name: str, args: Sequence[Any], kwargs: Mapping[str, Any], span: Span |
     size = int(np.prod(shape, dtype=object))
     if size > LARGEST:
         raise OptError(too_large(span, "this array", size, LARGEST))
-    first, second = [*args[1:], *(0.0, 1.0)[len(args) - 1 :]]
+    first = args[1] if len(args) > 1 else 0.0
+    second = args[2] if len(args) > 2 else 1.0
     if not all(_real(k) for k in (first, second)) or (second < (0 if name == "normal" else first)):
         wanted = "a finite mean and a standard deviation >= 0" if name == "normal" else "finite numbers low <= high"
         raise OptError(reader_argument(span, name, f"needs {wanted}"))

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from optdsl.data.from_python import from_python
 from optdsl.data.values import Array, SparseTable, Value, file_source
@@ -83,7 +83,7 @@ def _yaml_loader() -> Any:
     import yaml
 
     class Loader(yaml.SafeLoader):
-        yaml_implicit_resolvers: ClassVar = {
+        yaml_implicit_resolvers = {  # noqa: RUF012  as PyYAML declares it
             first: [(tag, test) for tag, test in rules if tag.endswith(":null")]
             for first, rules in yaml.SafeLoader.yaml_implicit_resolvers.items()
         }
