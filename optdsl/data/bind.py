@@ -104,7 +104,9 @@ def _order(own: Labels, wanted: Labels, k: int, axis: Axis, value: Array, name: 
 
     twice = first_twice(keys)
     if twice is not None:
-        raise OptError(duplicate_key(place(twice[1]), repr(own[twice[1]]), span, value.cell(()) and place(twice[0])))
+        first_place = place(twice[0])
+        first_cell = first_place if first_place is not span else None
+        raise OptError(duplicate_key(place(twice[1]), repr(own[twice[1]]), span, first_cell))
     unknown = np.flatnonzero(find(keys, among) < 0)
     if len(unknown):
         first, *others = unknown.tolist()

@@ -57,8 +57,9 @@ def _json(text: str, shown: str, span: Span | None) -> Any:
 def _yaml(text: str, shown: str, span: Span | None) -> Any:
     import yaml
 
-    loader = _yaml_loader()(text)
+    loader = None
     try:
+        loader = _yaml_loader()(text)
         return loader.get_single_data()
     except _Twice as error:
         raise OptError(duplicate_key(Cell(shown, error.line), f"the key {error.key!r}", span)) from None
@@ -68,7 +69,8 @@ def _yaml(text: str, shown: str, span: Span | None) -> Any:
     except yaml.YAMLError as error:
         raise ValueError(str(error)) from None
     finally:
-        loader.dispose()
+        if loader is not None:
+            loader.dispose()
 
 
 class _Twice(Exception):
