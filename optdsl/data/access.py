@@ -21,21 +21,28 @@ class Access:
 
     def resolve(self, name: str, span: Span | None) -> Path:
         """The real path of a named file. Raises E303 outside the allowed folders, E304 where there is none."""
-        path = (self.folder / name).resolve()
+        try:
+            path = (self.folder / name).resolve()
+        except (OSError, ValueError, RuntimeError):  # a loop of links, a name too long, a NUL in it
+            raise OptError(no_such_file(span, name, ())) from None
         allowed = [(self.root or self.folder).resolve(), *(p.resolve() for p in self.allow_paths)]
         if not any(path == a or a in path.parents for a in allowed):
             raise OptError(outside_folder(span, name, str(self.root or self.folder)))
-        if not path.is_file():
+        try:
+            present = path.is_file()
+        except OSError:
+            present = False
+        if not present:
             raise OptError(no_such_file(span, name, self._nearby(path, name)))
         return path
 
     def _nearby(self, path: Path, name: str) -> list[str]:
         """Files beside the missing one, as the problem would name them."""
-        folder = path.parent
-        if not folder.is_dir():
-            return []
         lead = name[: len(name) - len(Path(name).name)]
-        return [lead + p.name for p in sorted(folder.iterdir())[:1000] if p.is_file()]
+        try:
+            return [lead + p.name for p in sorted(path.parent.iterdir())[:1000] if p.is_file()]
+        except OSError:
+            return []
 
     def text(self, path: Path, span: Span | None) -> str:
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ def read_given(path: str | Path, key: str | None = None) -> Value:
     path = Path(path)
     if not path.is_file():
         folder = path.parent if path.parent.is_dir() else Path()
-        raise OptError(no_such_file(None, str(path), [str(p) for p in list(folder.iterdir())[:1000]]))
+        raise OptError(no_such_file(None, str(path), [str(p) for p in islice(folder.iterdir(), 1000)]))
     name = by_suffix(path)
     if name is None:
         known = sorted({s for m in readers().values() for s in getattr(m, "SUFFIXES", {})})

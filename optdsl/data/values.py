@@ -64,28 +64,47 @@ def no_cell(index: tuple[int, ...]) -> Cell | None:
     return None
 
 
+#: The place of a row, and of a column in it where one is named.
+CellOfRow = Callable[[int, str | None], Cell | None]
+
+
+def no_row(row: int, column: str | None) -> Cell | None:
+    return None
+
+
 @dataclass(frozen=True, eq=False)
 class Array:
     """`values` is an ndarray or a SciPy CSR array; `labels` per axis, None where an axis has none. `cell(index)` is the
-    place of an entry in its file, where it has one; `infinite` says that the format itself writes infinities."""
+    place of an entry in its file, where it has one.
+
+    `infinite`: an infinity stands in the file as a word (`inf`), so it is meant. `plain`, where it is given, reads the
+    same table as numbers without labels in its first column, whose name is `corner`. `unused_labels` are columns of
+    text that the call names neither as labels nor as values.
+    """
 
     values: Any
     labels: tuple[Labels | None, ...]
     source: Source
     cell: Callable[[tuple[int, ...]], Cell | None] = no_cell
     infinite: bool = False
+    plain: Callable[[], Array] | None = None
+    corner: str = ""
+    unused_labels: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
 class SparseTable:
-    """A long table: one value for each tuple of labels. `columns[c]` (rows,) holds labels; `cell(row)` its place."""
+    """A long table: one value for each tuple of labels. `columns[c]` (rows,) holds labels; `cell(row, column)` is a place in
+    the file, `value_name` the column of the values there. `default` stands where no row is."""
 
     columns: tuple[NDArray[Any], ...]
     names: tuple[str, ...]
     values: NDArray[Any]
     source: Source
-    cell: Callable[[int, str | None], Cell | None]
+    cell: CellOfRow
     default: float | None = None
+    infinite: bool = False
+    value_name: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +114,25 @@ class Tuples:
     columns: tuple[NDArray[Any], ...]
     names: tuple[str, ...]
     source: Source
-    cell: Callable[[int, str | None], Cell | None]
+    cell: CellOfRow
 
 
 Value = Array | SparseTable | Tuples
+
+
+@dataclass(frozen=True)
+class Axis:
+    """`size` None: to be fixed by this value. `labels`: of the set that the axis is over; () where the set is to take them
+    from this value; None on an axis without a set. The members of a tuple set are tuples."""
+
+    size: int | None
+    name: str | None
+    labels: Labels | None
+
+
+@dataclass(frozen=True, eq=False)
+class Bound:
+    """`values` read-only; `labels` per axis as fixed by the binding."""
+
+    values: Any
+    labels: tuple[Labels | None, ...]

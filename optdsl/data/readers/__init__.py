@@ -1,5 +1,5 @@
 """Readers by format, one file each: `NAMES` are the functions of the language, `SUFFIXES` the file names they take, and
-`read(path, args, kwargs, span) -> Value` (or `make(name, args, kwargs, span)` for values without a file)."""
+`read(name, path, shown, args, kwargs, span) -> Value` (or `make(name, args, kwargs, span)` for values without a file)."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def read_path(
     name: str, path: Path, shown: str, args: Sequence[Any], kwargs: Mapping[str, Any], span: Span | None
 ) -> Value:
     try:
-        return readers()[name].read(path, shown, args, kwargs, span)
+        return readers()[name].read(name, path, shown, args, kwargs, span)
     except (OSError, EOFError, MemoryError) as error:
         raise OptError(damaged_file(span, shown, name, str(error) or type(error).__name__)) from None
 

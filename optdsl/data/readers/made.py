@@ -21,28 +21,48 @@ SHIPPED = ("breast_cancer", "diabetes", "digits", "iris", "linnerud", "wine")
 
 
 def make(name: str, args: Sequence[Any], kwargs: Mapping[str, Any], span: Span | None) -> Array:
+    """`normal(shape, mean, sd, seed=)`, `uniform(shape, low, high, seed=)`, `dataset(name, part)`."""
     if name == "dataset":
         return _dataset(args, kwargs, span)
-    if not args or set(kwargs) - {"seed"}:
-        raise OptError(reader_argument(span, name, "takes a shape, two numbers and seed="))
-    shape = tuple(int(k) for k in args[0]) if isinstance(args[0], list | tuple) else (int(args[0]),)
+    numbers = "mean and standard deviation" if name == "normal" else "low and high"
+    if not 1 <= len(args) <= 3 or set(kwargs) - {"seed"}:
+        raise OptError(reader_argument(span, name, f"takes a shape, {numbers}, and seed="))
+    shape = tuple(args[0]) if isinstance(args[0], list | tuple) else (args[0],)
+    if not all(_whole(k) for k in shape):
+        raise OptError(reader_argument(span, name, "needs a shape of whole numbers: [3, 2]"))
     size = int(np.prod(shape, dtype=object))
-    if not 0 <= size <= LARGEST:
+    if size > LARGEST:
         raise OptError(too_large(span, "this array", size, LARGEST))
-    rng = np.random.default_rng(int(kwargs.get("seed", 0)))
-    first, second = (*args[1:], *(0.0, 1.0)[len(args) - 1 :])[:2]
-    values = rng.normal(first, second, shape) if name == "normal" else rng.uniform(first, second, shape)
-    return Array(
-        values, (None,) * values.ndim, array_source(f"{name}({list(shape)}, seed={kwargs.get('seed', 0)})", values)
-    )
+    first = args[1] if len(args) > 1 else 0.0
+    second = args[2] if len(args) > 2 else 1.0
+    if not all(_real(k) for k in (first, second)) or (second < (0 if name == "normal" else first)):
+        wanted = "a finite mean and a standard deviation >= 0" if name == "normal" else "finite numbers low <= high"
+        raise OptError(reader_argument(span, name, f"needs {wanted}"))
+    seed = kwargs.get("seed", 0)
+    if not _whole(seed):
+        raise OptError(reader_argument(span, name, "needs a whole number for seed="))
+    rng = np.random.default_rng(int(seed))
+    draw = rng.normal if name == "normal" else rng.uniform
+    values = np.asarray(draw(float(first), float(second), [int(k) for k in shape]))
+    described = f"{name}({[int(k) for k in shape]}, {first:g}, {second:g}, seed={seed})"
+    return Array(values, (None,) * values.ndim, array_source(described, values))
+
+
+def _whole(x: Any) -> bool:
+    return isinstance(x, int | np.integer) and not isinstance(x, bool) and int(x) >= 0
+
+
+def _real(x: Any) -> bool:
+    """A number whose differences with others of its kind are finite too."""
+    return isinstance(x, int | float | np.number) and not isinstance(x, bool) and bool(abs(x) < 1e300)
 
 
 def _dataset(args: Sequence[Any], kwargs: Mapping[str, Any], span: Span | None) -> Array:
     if len(args) != 2 or kwargs:
         raise OptError(reader_argument(span, "dataset", 'takes a name and "data" or "target"'))
-    if args[0] not in SHIPPED:
+    if not isinstance(args[0], str) or args[0] not in SHIPPED:
         raise OptError(no_such_key(span, "scikit-learn", str(args[0]), SHIPPED))
-    if args[1] not in ("data", "target"):
+    if not isinstance(args[1], str) or args[1] not in ("data", "target"):
         raise OptError(no_such_key(span, f"dataset {args[0]}", str(args[1]), ("data", "target")))
     from sklearn import datasets
 

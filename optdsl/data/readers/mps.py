@@ -24,7 +24,7 @@ SUFFIXES = {".mps": "mps"}
 PARTS = ("A", "c", "offset", "row_lower", "row_upper", "lower", "upper", "integer", "sense")
 
 
-def read(path: Path, shown: str, args: Sequence[Any], kwargs: Mapping[str, Any], span: Span | None) -> Array:
+def read(name: str, path: Path, shown: str, args: Sequence[Any], kwargs: Mapping[str, Any], span: Span | None) -> Array:
     if len(args) != 1 or kwargs:
         raise OptError(reader_argument(span, "mps", f"takes a file and one of {', '.join(PARTS)}"))
     if args[0] not in PARTS:
