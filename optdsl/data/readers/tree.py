@@ -57,7 +57,10 @@ def _json(text: str, shown: str, span: Span | None) -> Any:
 def _yaml(text: str, shown: str, span: Span | None) -> Any:
     import yaml
 
-    loader = _yaml_loader()(text)
+    try:
+        loader = _yaml_loader()(text)
+    except yaml.reader.ReaderError as error:
+        raise ValueError(error.reason) from None
     try:
         return loader.get_single_data()
     except _Twice as error:
