@@ -21,13 +21,13 @@ def from_python(
     """Without a copy where the value is an array already; `given` describes its source. Raises E318 for what is no array."""
     if isinstance(value, Array | SparseTable | Tuples):
         return value
-    if isinstance(value, Mapping):
-        return _mapping(value, name, given, span)
     if sp.issparse(value):
         if value.ndim != 2:
             raise OptError(unknown_value(name, f"a sparse array of {value.ndim} axes; sparse ones have two", span))
         matrix = sp.csr_array(value)
         return Array(matrix, (None, None), array_source(given, matrix))
+    if isinstance(value, Mapping):
+        return _mapping(value, name, given, span)
     if hasattr(value, "detach") and hasattr(value, "cpu"):
         return _tensor(value, name, given, span)
     if hasattr(value, "index") and hasattr(value, "to_numpy"):
@@ -65,7 +65,7 @@ def _all_text(value: Any) -> bool:
 
 def _tensor(value: Any, name: str, given: str, span: Span | None) -> Array:
     """A torch tensor; sparse ones stay sparse, bfloat16 widens."""
-    tensor = value.detach().cpu()
+    tensor = value.detach().cpu().resolve_conj().resolve_neg()
     if str(tensor.layout) in ("torch.sparse_coo", "torch.sparse_csr", "torch.sparse_csc"):
         if tensor.ndim != 2:
             raise OptError(unknown_value(name, f"a sparse tensor of {tensor.ndim} axes; sparse ones have two", span))

@@ -80,7 +80,9 @@ def test_an_imported_file_reads_beside_itself_and_no_further_than_the_root(tree:
 
 def test_imports_in_subfolders(tree: Path) -> None:
     (tree / "home" / "sub" / "shared.opt").write_text('let B = csv("b.csv")\nlet A = csv("../a.csv")\n')
-    (tree / "home" / "main.opt").write_text('import "sub/shared.opt"\nvar x : real\nminimize x ** 2 + B[0, 0] + A[0, 0]\n')
+    (tree / "home" / "main.opt").write_text(
+        'import "sub/shared.opt"\nvar x : real\nminimize x ** 2 + B[0, 0] + A[0, 0]\n'
+    )
     instance = optdsl.load(tree / "home" / "main.opt").instance()
     assert instance.data["B"].values.tolist() == [[1, 2]]
     (tree / "home" / "sub" / "shared.opt").write_text('let A = csv("../a.csv")\nlet B = csv("../../secret/s.csv")\n')

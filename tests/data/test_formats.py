@@ -113,7 +113,10 @@ def test_safetensors_by_numpy(tmp_path: Path) -> None:
 @pytest.mark.parametrize("write", [json.dumps, yaml.safe_dump], ids=["json", "yaml"])
 def test_trees(tmp_path: Path, write: Any) -> None:
     A = rng.standard_normal((3, 2)).tolist()
-    tree = {"deep": {"A": A, "n": 3, "cap": {"b": 2.5, "a": 1.5}, "yes": True}, "cost": {"a": {"x": 1, "y": 2}, "b": {"y": 4, "x": 3}}}
+    tree = {
+        "deep": {"A": A, "n": 3, "cap": {"b": 2.5, "a": 1.5}, "yes": True},
+        "cost": {"a": {"x": 1, "y": 2}, "b": {"y": 4, "x": 3}},
+    }
     name = "t.json" if write is json.dumps else "t.yaml"
     (tmp_path / name).write_text(write(tree))
     reader = name[2:]

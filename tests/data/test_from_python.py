@@ -92,7 +92,6 @@ def test_values_of_each_type(value: Any, declared: str, wanted: Any) -> None:
         ([1.0, np.nan], "real[2]", "E312"),
         ([1.0, complex(0, np.nan)], "complex[2]", "E312"),
         ([1.0, None], "real[2]", "E318"),
-        (None, "real", "E318"),
         ([[1, 2], [3]], "real[2, 2]", "E318"),
         (object(), "real", "E318"),
         ([1.0, object()], "real[2]", "E318"),

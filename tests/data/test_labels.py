@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import optdsl
-from optdsl import ir
+from optdsl.ir.problem import Problem
 from optdsl.syntax.diagnostics import Diagnostic, OptError
 from optdsl.syntax.source import Cell
 
@@ -23,7 +23,7 @@ CAP = np.array([350.0, 600.0])
 CUBE = np.arange(12.0).reshape(2, 3, 2)
 
 
-def instance(folder: Path, text: str) -> ir.Problem:
+def instance(folder: Path, text: str) -> Problem:
     return optdsl.parse(f"{text}\nvar z : real\nminimize z ** 2\n", folder=folder).instance()
 
 

@@ -22,10 +22,12 @@ NAMES = ("npy", "npz")
 SUFFIXES = {".npy": "npy", ".npz": "npz"}
 #: Bytes from which an uncompressed member of an archive is mapped rather than read.
 MAPPED_FROM = 1 << 26
+#: Bytes to which a compressed member may unpack, and bytes from which it may do so by no more than the factor UNPACKED.
+LARGEST, SUSPECT, UNPACKED = 1 << 33, 1 << 30, 1000
 #: What NumPy and zipfile raise on damaged files.
 DAMAGE = (
     ValueError, KeyError, TypeError, OverflowError, SyntaxError, RuntimeError, NotImplementedError, EOFError, UserWarning,
-    tokenize.TokenError, zipfile.BadZipFile, zlib.error, struct.error,
+    RuntimeWarning, tokenize.TokenError, zipfile.BadZipFile, zlib.error, struct.error,
 )  # fmt: skip
 
 
@@ -37,6 +39,7 @@ def read(name: str, path: Path, shown: str, args: Sequence[Any], kwargs: Mapping
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", UserWarning)
+            warnings.simplefilter("error", RuntimeWarning)
             if name == "npz":
                 values, key = _member(path, args, shown, span)
                 description = f"npz({shown!r}, {key!r})"
@@ -60,6 +63,7 @@ def _member(path: Path, args: Sequence[Any], shown: str, span: Span | None) -> t
         present = [n.removesuffix(".npy") for n in archive.namelist() if n.endswith(".npy")]
         key = _key(present, args, shown, span)
         info = archive.getinfo(key + ".npy")
+        _refuse_bomb(info, key)
         with archive.open(info) as member:
             version = np.lib.format.read_magic(member)
             if version not in ((1, 0), (2, 0), (3, 0)):
@@ -81,6 +85,17 @@ def _member(path: Path, args: Sequence[Any], shown: str, span: Span | None) -> t
         name_length, extra_length = struct.unpack("<HH", file.read(4))
     offset = info.header_offset + 30 + name_length + extra_length + start
     return np.memmap(path, dtype, "r", offset, shape, "F" if fortran else "C"), key
+
+
+def _refuse_bomb(info: zipfile.ZipInfo, key: str) -> None:
+    """A compressed member may claim any size; zeros shrink by a factor of 1030, so that a small file may fill the memory."""
+    if info.compress_type == zipfile.ZIP_STORED:
+        return
+    size = f"{key!r} unpacks to {info.file_size / 2**30:.1f} GiB"
+    if info.file_size > LARGEST:
+        raise ValueError(f"{size}; a compressed array may have {LARGEST >> 30}, one saved by np.savez any number")
+    if info.file_size > SUSPECT and info.file_size > UNPACKED * info.compress_size:
+        raise ValueError(f"{size}, more than {UNPACKED} times what it has in the file")
 
 
 def _header(member: Any, version: tuple[int, int]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
