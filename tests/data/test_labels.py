@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import optdsl
-from optdsl.ir.problem import Problem
+from optdsl.ir.problem import LabelSet, Problem
 from optdsl.syntax.diagnostics import Diagnostic, OptError
 from optdsl.syntax.source import Cell
 
@@ -35,6 +35,12 @@ def refusal(folder: Path, declared: str, before: str = SETS) -> Diagnostic:
     with pytest.raises(OptError) as caught:
         values(folder, declared, before)
     return caught.value.diagnostics[0]
+
+
+def label_set(problem: Problem, name: str) -> tuple[str, ...]:
+    found = problem.sets[name]
+    assert isinstance(found, LabelSet)
+    return found.labels
 
 
 def write(folder: Path, *lines: str, name: str = "d.csv") -> None:
@@ -141,7 +147,7 @@ def test_open_sets_take_the_labels_of_the_first_table_and_hold_the_next_to_them(
     reader = 'csv("{}.csv", value="{}", index="plant")'
     text = f"set P\ndata d : real[P] = {reader.format('d', 'cap')}\ndata e : real[P] = {reader.format('e', 'cost')}"
     found = instance(tmp_path, text)
-    assert found.sets["P"].labels == ("b", "a")
+    assert label_set(found, "P") == ("b", "a")
     np.testing.assert_array_equal(found.data["d"].values, [2, 1])
     np.testing.assert_array_equal(found.data["e"].values, [20, 10])
     write(tmp_path, "plant,cost", "a,10", "c,20", name="e.csv")
@@ -155,7 +161,7 @@ def test_open_sets_take_the_labels_of_the_first_table_and_hold_the_next_to_them(
 def test_an_open_set_over_both_columns_of_a_set_of_tuples(tmp_path: Path) -> None:
     write(tmp_path, "from,to", "a,b", "b,c")
     found = instance(tmp_path, 'set N\nset Arcs in N * N = csv("d.csv", index=["from", "to"])')
-    assert sorted(found.sets["N"].labels) == ["a", "b", "c"] and found.sets["Arcs"].size == 2
+    assert sorted(label_set(found, "N")) == ["a", "b", "c"] and found.sets["Arcs"].size == 2
 
 
 def test_an_open_set_takes_no_array_without_labels() -> None:

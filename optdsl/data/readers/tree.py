@@ -18,6 +18,8 @@ from optdsl.syntax.source import Cell, Span
 
 NAMES = ("json", "yaml")
 SUFFIXES = {".json": "json", ".yaml": "yaml", ".yml": "yaml"}
+#: Levels of nesting in YAML, whose reader takes time in the square of them; arrays have at most 64 axes.
+DEEPEST = 200
 
 
 def read(name: str, path: Path, shown: str, args: Sequence[Any], kwargs: Mapping[str, Any], span: Span | None) -> Value:
@@ -91,12 +93,19 @@ def _yaml_loader() -> Any:
             for first, rules in yaml.SafeLoader.yaml_implicit_resolvers.items()
         }
 
+        depth = 0
+
         def compose_node(self, parent: Any, index: Any) -> Any:
             event = self.peek_event()
             if isinstance(event, yaml.AliasEvent) or getattr(event, "tag", None) is not None:
                 what = "aliases" if isinstance(event, yaml.AliasEvent) else "tags"
                 raise yaml.composer.ComposerError(None, None, f"{what} are not read in data", event.start_mark)
-            return super().compose_node(parent, index)
+            if self.depth == DEEPEST:
+                raise yaml.composer.ComposerError(None, None, f"it is nested deeper than {DEEPEST}", event.start_mark)
+            self.depth += 1
+            found = super().compose_node(parent, index)
+            self.depth -= 1
+            return found
 
         def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
             found = super().construct_mapping(node, deep=True)
