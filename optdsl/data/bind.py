@@ -21,7 +21,7 @@ from optdsl.syntax.diagnostics.data import (
     wrong_kind,
     wrong_shape,
 )
-from optdsl.syntax.source import Span
+from optdsl.syntax.source import Cell, Span
 
 __all__ = ["Axis", "Bound", "bind"]
 
@@ -104,9 +104,8 @@ def _order(own: Labels, wanted: Labels, k: int, axis: Axis, value: Array, name: 
 
     twice = first_twice(keys)
     if twice is not None:
-        first_place = place(twice[0])
-        first_cell = first_place if first_place is not span else None
-        raise OptError(duplicate_key(place(twice[1]), repr(own[twice[1]]), span, first_cell))
+        first, again = (place(i) for i in twice)
+        raise OptError(duplicate_key(again, repr(own[twice[1]]), span, first if isinstance(first, Cell) else None))
     unknown = np.flatnonzero(find(keys, among) < 0)
     if len(unknown):
         first, *others = unknown.tolist()

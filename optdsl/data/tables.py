@@ -45,7 +45,7 @@ class Table:
     def cell(self, row: int, column: str | int | None) -> Cell:
         if isinstance(column, int):
             column = self.header[column] if self.header is not None else str(column + 1)
-        return Cell(self.shown, self.line(row), column)
+        return Cell(self.shown, self.line(row) if row < self.rows else None, column)
 
     def texts(self, column: int) -> list[str]:
         cells = self.columns[column]

@@ -59,9 +59,11 @@ def _json(text: str, shown: str, span: Span | None) -> Any:
 def _yaml(text: str, shown: str, span: Span | None) -> Any:
     import yaml
 
-    loader = None
     try:
         loader = _yaml_loader()(text)
+    except yaml.reader.ReaderError as error:
+        raise ValueError(error.reason) from None
+    try:
         return loader.get_single_data()
     except _Twice as error:
         raise OptError(duplicate_key(Cell(shown, error.line), f"the key {error.key!r}", span)) from None
@@ -71,8 +73,7 @@ def _yaml(text: str, shown: str, span: Span | None) -> Any:
     except yaml.YAMLError as error:
         raise ValueError(str(error)) from None
     finally:
-        if loader is not None:
-            loader.dispose()
+        loader.dispose()
 
 
 class _Twice(Exception):
