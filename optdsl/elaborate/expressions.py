@@ -398,7 +398,9 @@ class Expressions:
         if e.variables:
             raise OptError(variable_condition(node.span, e.variables))
         if e.shape:
-            raise OptError(wrong_index_kind(node.span, shown, axis or "plain positions", f"an array {show_shape(e)}"))
+            hint = f"take one member at a time: {shown}[{node.span.text}[i]] … for i in …"
+            given = f"an array {show_shape(e)}"
+            raise OptError(wrong_index_kind(node.span, shown, axis or "plain positions", given, hint))
         if isinstance(s, LabelSet):
             if e.kind != f"label:{s.name}":
                 given = f"a member of {e.kind.removeprefix('label:')}" if e.kind.startswith("label:") else "a number"
@@ -422,6 +424,9 @@ class Expressions:
 
     def _call(self, node: ast.Call, local: Local) -> Expr:
         if not isinstance(node.func, ast.Name):
+            if isinstance(node.func, ast.Attr):
+                base, word = node.func.base.span.text, node.func.name
+                raise OptError(not_a_value(node.func.span, f"`.{word}(…)`", f"write {word}({base}, …)"))
             raise OptError(not_a_value(node.func.span, "this", "only a named function can be called"))
         name = node.func.id
         if name in self.scope.definitions:

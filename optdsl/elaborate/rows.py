@@ -8,9 +8,10 @@ from typing import Any
 from optdsl.elaborate.expressions import Expressions, Local
 from optdsl.elaborate.scope import Scope
 from optdsl.ir import build
-from optdsl.ir.nodes import Expr, Op, Var
+from optdsl.ir.nodes import Const, Expr, Gather, Op, Var
 from optdsl.ir.nodes import Scope as IndexScope
 from optdsl.ir.problem import Constraint
+from optdsl.ir.sets.table import members
 from optdsl.syntax import ast
 from optdsl.syntax.diagnostics import OptError
 from optdsl.syntax.diagnostics.structure import (
@@ -115,13 +116,16 @@ class Rows:
         if isinstance(when, Op) and when.op == "not":
             when = build.op("sub", build.const(1), when.args[0], span=when.span)
         base = when
-        if isinstance(base, Op) and base.op == "sub" and not base.args[0].variables:
-            base = base.args[1]
-        while not isinstance(base, Var) and base.children:
-            base = base.children[0]
-        if not (isinstance(base, Var) and base.kind == "bool" and not when.shape):
+        if isinstance(base, Op) and base.op == "sub" and isinstance(base.args[0], Const):
+            base = base.args[1] if not base.args[0].shape and base.args[0].value == 1 else base
+        while isinstance(base, Gather):
+            base = base.base
+        if not (isinstance(base, Var) and not when.shape and self._zero_or_one(base)):
             raise OptError(bad_indicator(node.span, "needs one bool variable before `=>`"))
         return when
+
+    def _zero_or_one(self, v: Var) -> bool:
+        return v.kind == "bool" or any(m.kind == "binary" for m in members(self.scope.variables[v.name].within))
 
     def _complementarity(self, row: ast.Row, scope: IndexScope | None, local: Local, name: str | None) -> None:
         assert row.complements is not None
@@ -144,6 +148,4 @@ class Rows:
 
 
 def _is_zero(e: Expr) -> bool:
-    from optdsl.ir.nodes import Const
-
     return isinstance(e, Const) and not e.shape and float(e.value) == 0.0

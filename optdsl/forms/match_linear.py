@@ -93,7 +93,10 @@ class Matching:
                     for k in v.column[v.row == row]
                     if not np.isfinite([self.lower[k], self.upper[k]]).all()
                 }
-                raise OptError(indicator_needs_bounds(c.span, c.label, ", ".join(sorted(unbounded))))
+                shown = ", ".join(sorted(unbounded))
+                if c.complements is not None:
+                    raise Unsupported(f"complementarity becomes linear only with bounds on {shown}", c.left)
+                raise OptError(indicator_needs_bounds(c.span, c.label, shown))
             M = np.maximum(reach, 0.0) if sense == "<=" else np.minimum(reach, 0.0)
             relaxed = self.algebra.add(v, self.algebra.scale(switch, M))
             self._append(self.algebra.add(relaxed, self.algebra.constant(-M)), sense)
