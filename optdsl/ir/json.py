@@ -16,10 +16,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from optdsl.ir import nodes, problem, structure
+from optdsl.ir import distributions, nodes, problem, structure
 from optdsl.ir.blocks import table as blocks
 from optdsl.ir.problem import DataValue, Problem
-from optdsl.syntax import ast
 from optdsl.syntax.source import Source, Span
 
 SCHEMA = "optdsl.ir/1"
@@ -37,7 +36,7 @@ def _classes(*modules: ModuleType) -> Iterator[tuple[str, type[Any]]]:
                 yield f"{short}.{name}", value
 
 
-CLASSES: dict[str, type[Any]] = dict(_classes(nodes, problem, structure, blocks, ast))
+CLASSES: dict[str, type[Any]] = dict(_classes(nodes, problem, distributions, structure, blocks))
 NAMES = {value: name for name, value in CLASSES.items()}
 
 
