@@ -15,7 +15,7 @@ from optdsl.ir.problem import Variable
 from optdsl.ir.structure import FunctionVariable, Process
 from optdsl.syntax import ast
 from optdsl.syntax.diagnostics import Diagnostic, OptError
-from optdsl.syntax.diagnostics.names import declared_twice
+from optdsl.syntax.diagnostics.names import declared_twice, nearest
 from optdsl.syntax.diagnostics.structure import (
     block_clause_wrong,
     block_word_missing,
@@ -40,15 +40,14 @@ def read_block(s: ast.Block, outer: Scope, declarations: Declarations) -> Proces
     """Raises `OptError` with every independent mistake of the block."""
     kind = block_kinds()[s.kind.id]
     mistakes: list[Diagnostic] = []
-    stated = _statements(s, kind, mistakes)
-    form = kind.form([w.word.id for w in stated])
-    present = {w.word.id for w in stated}
+    scope = _inner(outer)
+    stated, present = _statements(s, kind, scope, mistakes)
+    form = kind.form(present)
     for name in [*(n for n, w in kind.words.items() if w.required), *form.requires]:
-        if not present & set(name.split("|")):
+        if not set(present) & set(name.split("|")):
             word = name.split("|")[0]
             shown = name.replace("|", "` or `")
             mistakes.append(block_word_missing(s.kind.span, kind.name, shown, kind.words[word].doc))
-    scope = _inner(outer)
     if kind.round_name:
         if kind.round_name in outer.spans:
             mistakes.append(declared_twice(s.kind.span, kind.round_name, outer.spans[kind.round_name]))
@@ -101,23 +100,42 @@ def _inner(outer: Scope) -> Scope:
     )  # fmt: skip
 
 
-def _statements(s: ast.Block, kind: BlockKind, mistakes: list[Diagnostic]) -> list[Stated]:
+def _statements(
+    s: ast.Block, kind: BlockKind, scope: Scope, mistakes: list[Diagnostic]
+) -> tuple[list[Stated], list[str]]:
+    """The statements by clause, and all words of the kind that are there. Names of wrong statements are not reported again."""
     first: dict[str, Span] = {}
+    meant: set[str] = set()
     out = []
     for inner in s.body:
         stated = _as_words(inner)
-        if stated is None or stated.word.id not in kind.words:
-            word = inner.span.text.split()[0] if stated is None else stated.word.id
-            span = Span(inner.span.source, inner.span.start, inner.span.start + len(word))
-            mistakes.append(unknown_block_word(span, word, kind.name, kind.words))
-            continue
-        word = stated.word.id
-        if word in first and not kind.words[word].repeat:
-            mistakes.append(block_word_twice(stated.word.span, word, first[word]))
-        first.setdefault(word, stated.word.span)
+        read = len(out)
         with _reported(mistakes):
-            out.append(by_clauses(stated, kind.words[word]))
-    return out
+            out.append(_stated(inner, stated, kind, first, meant, mistakes))
+        if read == len(out) and stated is not None and stated.parts:
+            scope.broken.update(e.id for e in stated.parts[0].exprs[:1] if isinstance(e, ast.Name))
+    return out, [*first, *meant]
+
+
+def _stated(
+    s: ast.Stmt,
+    stated: ast.WordStmt | None,
+    kind: BlockKind,
+    first: dict[str, Span],
+    meant: set[str],
+    mistakes: list[Diagnostic],
+) -> Stated:
+    """One statement by clause; a word written wrongly is `meant`, so that it is not missed as well."""
+    if stated is None or stated.word.id not in kind.words:
+        word = s.span.text.split()[0] if stated is None else stated.word.id
+        place = Span(s.span.source, s.span.start, s.span.start + len(word))
+        meant.add(nearest(word, kind.words) or "")
+        raise OptError(unknown_block_word(place, word, kind.name, kind.words))
+    word = stated.word.id
+    if word in first and not kind.words[word].repeat:
+        mistakes.append(block_word_twice(stated.word.span, word, first[word]))
+    first.setdefault(word, stated.word.span)
+    return by_clauses(stated, kind.words[word])
 
 
 def _as_words(s: ast.Stmt) -> ast.WordStmt | None:

@@ -11,7 +11,7 @@ import optdsl
 from optdsl.ir.json import Unreadable, from_json, to_json
 from optdsl.ir.nodes import Op
 from optdsl.solve import Request, solve
-from tests.ir.test_structure import BLOCKS
+from tests.ir.test_structure import BLOCKS, DATA
 
 PROBLEMS = Path(__file__).parents[2] / "problems"
 SMALL = [
@@ -37,7 +37,7 @@ def test_round_trip_solves_to_the_same_optimum(file: str) -> None:
 
 @pytest.mark.parametrize("which", BLOCKS)
 def test_structure_survives(which: str) -> None:
-    instance = optdsl.parse(BLOCKS[which][0]).instance()
+    instance = optdsl.parse(BLOCKS[which][0], folder=DATA).instance()
     again = from_json(json.loads(json.dumps(to_json(instance))))
     assert to_json(again) == to_json(instance)
     assert again.features[0].title == instance.features[0].title
