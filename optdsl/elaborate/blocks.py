@@ -106,7 +106,7 @@ def _statements(
     """The statements by clause, and all words of the kind that are there. Names of wrong statements are not reported again."""
     first: dict[str, Span] = {}
     meant: set[str] = set()
-    out = []
+    out: list[Stated] = []
     for inner in s.body:
         stated = _as_words(inner)
         read = len(out)

@@ -13,7 +13,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 
 import optdsl.ir.blocks as folder
-from optdsl.ir.distributions import Distribution
+from optdsl.ir.distributions import DISTRIBUTIONS, Distribution
 from optdsl.ir.nodes import Expr, Scope
 from optdsl.ir.problem import SetSpec
 from optdsl.syntax.source import Span
@@ -171,4 +171,9 @@ def manual() -> str:
             clauses = ", ".join(f"`{c}` {TAKES[t]}" for c, t in word.clauses.items())
             lines.append(f"| `{name}` | {takes.removesuffix('; ')} | {clauses} | {note} |")
         lines.append("")
-    return "\n".join(lines)
+    lines += ["## Distributions", "", "After `~` and `noise`, with their parameters in order.", ""]
+    lines += ["| name | parameters | |", "| --- | --- | --- |"]
+    for law in DISTRIBUTIONS.values():
+        params = [f"`{k}`" if v is ... or v is None else f"`{k}={v}`" for k, v in law.params.items()]
+        lines.append(f"| `{law.name}` | {', '.join(params)} | {law.doc} |")
+    return "\n".join([*lines, ""])
