@@ -339,7 +339,7 @@ class Names:
 
     def law_of_labels(self) -> dict[str, Local]:
         """In `mrf(node=…, edge=…)` the name of the play runs over the nodes, and `same` compares an edge's two ends."""
-        if self.play is None or self.members is None:
+        if self.play is None or self.members is None or self.play.id not in self.scope.variables:
             return {}
         node = ast.Clause(self.play.span, [replace(self.play)], ast.Name(self.play.span, self.members))
         kept = self.scope.variables.pop(self.play.id)

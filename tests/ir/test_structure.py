@@ -346,6 +346,9 @@ def test_names_of_a_block_stay_inside() -> None:
         (BANDIT.replace("context c", "context a"), "E202", 9, 11, None),
         (ASSORTMENT.replace("price[choice]", "prise[choice]"), "E201", 12, 11, "did you mean `price`?"),
         (LICENCES.replace('["db", "cache"] at', '["db", "cahce"] at'), "E209", 9, 17, "did you mean `cache`?"),
+        (BANDIT.replace("box(0, 1)", "box(0, one)"), "E201", 10, 30, None),
+        (TRUTH.replace("subset(range(50)", "subset(range()"), "E205", 8, 19, None),
+        (POWER.replace('("sleep", "on")]', '("sleep")]'), "E205", 3, 1, None),
         ('bandits "x"\n  rounds 5\n', "E417", 1, 1, "did you mean `bandit`?"),
     ],
 )  # fmt: skip
