@@ -94,8 +94,7 @@ class Expressions:
                 return self._compare(node, local)
             case ast.IfElse():
                 condition, then, other = (self.expr(e, local) for e in (node.condition, node.then, node.otherwise))
-                if condition.variables:
-                    raise OptError(variable_condition(node.condition.span, condition.variables))
+                self.settled(condition, node.condition.span)
                 return self.fit(node.span, (then, other), lambda: build.choose(condition, then, other, node.span))
             case ast.Index():
                 return self._index(node, local)
@@ -121,6 +120,11 @@ class Expressions:
             case ast.Range():
                 raise OptError(not_a_value(node.span, "a range", "it may stand after `in`"))
         raise OptError(not_a_value(node.span, "this"))
+
+    def settled(self, e: Expr, span: Any) -> None:
+        """Refuses what is not known before solving: in a filter, an index, the end of a range."""
+        if e.variables:
+            raise OptError(variable_condition(span, e.variables))
 
     def number(self, node: ast.Expr, local: Local | None = None) -> Any:
         """The value of an expression known at compile time."""
@@ -290,8 +294,7 @@ class Expressions:
         test = None
         if condition is not None:
             test = self.expr(condition, inner)
-            if test.variables:
-                raise OptError(variable_condition(condition.span, test.variables))
+            self.settled(test, condition.span)
         return IndexScope(tuple(generators), test, span), inner
 
     def _generator(self, clause: ast.Clause, local: Local) -> tuple[Generator, tuple[Index, ...]]:
@@ -331,8 +334,7 @@ class Expressions:
         return name if isinstance(self.scope.sets[name], LabelSet) else None
 
     def _whole(self, e: Expr) -> Expr:
-        if e.variables:
-            raise OptError(variable_condition(e.span, e.variables))  # type: ignore[arg-type]
+        self.settled(e, e.span)
         if e.shape or e.kind != "int":
             raise OptError(not_a_value(e.span, f"{show_shape(e)} as the end of a range", "a range needs whole numbers"))  # type: ignore[arg-type]
         return e
@@ -395,8 +397,7 @@ class Expressions:
                 )
             return self.label(node, s.name)
         e = self.expr(node, local)
-        if e.variables:
-            raise OptError(variable_condition(node.span, e.variables))
+        self.settled(e, node.span)
         if e.shape:
             hint = f"take one member at a time: {shown}[{node.span.text}[i]] … for i in …"
             given = f"an array {show_shape(e)}"
@@ -412,7 +413,7 @@ class Expressions:
                 f"a member of {e.kind.removeprefix('label:')}" if e.kind.startswith("label:") else f"a {e.kind} number"
             )
             raise OptError(wrong_index_kind(node.span, shown, axis or "plain positions", given))
-        if size is not None and s is None and not e.indices:
+        if size is not None and s is None and not e.indices and not e.variables:
             value = self.scope.static(e)
             if not -size <= value < size:
                 raise OptError(index_leaves(node.span, shown, value, f"0 to {size - 1}", ""))
@@ -511,7 +512,7 @@ class Expressions:
     def _reduction(self, node: ast.Call, f: Function, gen: ast.Comprehension, local: Local) -> Expr:
         if f.kind != "reduction":
             raise OptError(wrong_arguments(node.span, f.name, "does not take a generator"))
-        if len(gen.clauses) == 1 and (subset := self._subset_variable(gen.clauses[0].domain)) is not None:
+        if len(gen.clauses) == 1 and (subset := self.subset_variable(gen.clauses[0].domain)) is not None:
             return self._over_subset(node, f, gen, subset, local)
         scope, inner = self.open(gen.clauses, gen.condition, local, gen.span)
         body = self.expr(gen.body, inner)
@@ -520,7 +521,7 @@ class Expressions:
             raise OptError(wrong_arguments(node.span, f.name, "takes no axis over a generator"))
         return self.fit(node.span, (body,), lambda: build.reduce(f.name, body, scope, node.span, **params))
 
-    def _subset_variable(self, domain: ast.Expr) -> str | None:
+    def subset_variable(self, domain: ast.Expr) -> str | None:
         if isinstance(domain, ast.Name) and domain.id in self.scope.variables:
             within = self.scope.variables[domain.id].within
             if within is not None and within.kind == "subset":
@@ -533,19 +534,20 @@ class Expressions:
             raise OptError(
                 wrong_arguments(node.span, f.name, "cannot run over a subset that is to be found", "only sum can")
             )
-        v = self.scope.variables[subset]
-        axis = v.axes[0]
-        if axis is None:
-            low = ast.Num(gen.span, 0)
-            domain: ast.Expr = ast.Range(gen.span, low, ast.Num(gen.span, v.shape[0] - 1))
-        else:
-            domain = ast.Name(gen.clauses[0].domain.span, axis)
-        clause = ast.Clause(gen.clauses[0].span, gen.clauses[0].names, domain)
+        clause = self.candidates(gen.clauses[0], subset)
         scope, inner = self.open([clause], gen.condition, local, gen.span)
         body = self.expr(gen.body, inner)
         chosen = self._index(ast.Index(gen.span, ast.Name(gen.span, subset), list(clause.names)), inner)
         product = self.fit(node.span, (body, chosen), lambda: build.op("mul", body, chosen, span=gen.body.span))
         return build.reduce("sum", product, scope, node.span)
+
+    def candidates(self, clause: ast.Clause, subset: str) -> ast.Clause:
+        """`i in S` over a subset variable as `i in` all that S may hold."""
+        v = self.scope.variables[subset]
+        axis, span = v.axes[0], clause.domain.span
+        low, high = ast.Num(span, 0), ast.Num(span, v.shape[0] - 1)
+        domain: ast.Expr = ast.Range(span, low, high) if axis is None else ast.Name(span, axis)
+        return ast.Clause(clause.span, clause.names, domain)
 
     def _function_name(self, node: ast.Expr) -> str | None:
         return node.id if isinstance(node, ast.Name) and node.id in self.scope.functions else None
@@ -559,11 +561,12 @@ class Expressions:
         if len(args) != wanted or node.kwargs:
             raise OptError(wrong_arguments(node.span, name, f"takes {wanted} argument{'s' * (wanted != 1)} here"))
         values = tuple(self.expr(a, local) for a in args)
-        argument = f.argument or ()
+        argument = f.argument if f.argument is not None else values[0].shape if values else ()
         if values and values[0].shape != argument:
             given = show_shape(values[0])
             raise OptError(shapes_differ(node.span, f"`{name}` is a function of {list(argument)}, given {given}", []))
-        shape = {"": f.result, "grad": argument, "hess": argument * 2, "laplacian": (), "norm": ()}[derivative]
+        result = f.result if f.result is not None else argument
+        shape = {"": result, "grad": argument, "hess": argument * 2, "laplacian": (), "norm": ()}[derivative]
         names = frozenset([name]).union(*(v.variables for v in values))
         indices = frozenset[Index]().union(*(v.indices for v in values))
         return FunctionValue(

@@ -4,6 +4,7 @@ constants, expectations, and shorthands made of other functions."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -99,6 +100,15 @@ def _tv(self: Expressions, node: ast.Call, local: Local) -> Expr:
     return build.apply("sum", build.apply("norm2", build.apply("stack", down, right), axis=0), span=node.span)
 
 
+def _logit(self: Expressions, node: ast.Call, local: Local) -> Expr:
+    """log(p / (1 - p))."""
+    _one(self, node)
+    p = self.expr(node.args[0], local)
+    rest = build.op("sub", build.const(1.0), p, span=node.span)
+    parts = [self.fit(node.span, (x,), partial(build.apply, "log", x, span=node.span)) for x in (p, rest)]
+    return build.op("sub", *parts, span=node.span)
+
+
 def _expect(self: Expressions, node: ast.Call, local: Local) -> Expr:
     _one(self, node)
     body = self.expr(node.args[0], local)
@@ -183,6 +193,7 @@ def _affordable(node: ast.Call, size: int) -> None:
 DERIVATIVES = ("grad", "hess", "laplacian", "norm")
 SPECIAL: dict[str, Callable[[Expressions, ast.Call, Local], Expr]] = {
     "expect": _expect,
+    "logit": _logit,
     "prev": _neighbour(-1),
     "next": _neighbour(1),
     "first": _end(last=False),

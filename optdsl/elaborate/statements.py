@@ -119,7 +119,7 @@ class Elaborator:
             case ast.Foreach():
                 self._foreach(s)
             case _:
-                self.features.append(self.beyond.statement(s))
+                self.features += self.beyond.statement(s)
 
     def _row(self, row: ast.Row | ast.Family) -> None:
         try:

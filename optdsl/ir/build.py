@@ -226,8 +226,6 @@ def _refuse_huge(f: Function, shapes: Sequence[Shape], params: Mapping[str, Any]
 
 
 def choose(condition: Expr, then: Expr, otherwise: Expr, span: Span | None = None) -> Expr:
-    if condition.variables:
-        raise Misfit("the condition of `if` depends on a variable", "use an indicator row: condition => row")
     shape, axes = _common("if", then, otherwise)
     kind = then.kind if then.kind == otherwise.kind else "real"
     return Choose(

@@ -1,7 +1,7 @@
 """The typed problem as plain JSON and back: nodes that are shared stay shared, spans keep their sources.
 
 A record is `{"$": class, "#": number, field: …}`, a second mention of it `{"ref": number}`. Arrays are base64 of their bytes.
-With `data=False` the values of data are left out and named by their SHA-256; reading needs them again.
+With `data=False` the values of data are left out: their name, shape, dtype and SHA-256 stay, and reading needs them again.
 """
 
 from __future__ import annotations
@@ -16,10 +16,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from optdsl.ir import nodes, problem, structure
+from optdsl.ir import distributions, nodes, problem, structure
 from optdsl.ir.blocks import table as blocks
 from optdsl.ir.problem import DataValue, Problem
-from optdsl.syntax import ast
 from optdsl.syntax.source import Source, Span
 
 SCHEMA = "optdsl.ir/1"
@@ -37,7 +36,7 @@ def _classes(*modules: ModuleType) -> Iterator[tuple[str, type[Any]]]:
                 yield f"{short}.{name}", value
 
 
-CLASSES: dict[str, type[Any]] = dict(_classes(nodes, problem, structure, blocks, ast))
+CLASSES: dict[str, type[Any]] = dict(_classes(nodes, problem, distributions, structure, blocks))
 NAMES = {value: name for name, value in CLASSES.items()}
 
 
@@ -91,7 +90,7 @@ class _Writer:
         for f in fields(x):
             value = getattr(x, f.name)
             if isinstance(x, DataValue) and f.name == "values" and not self.data:
-                out[f.name] = {"named": [x.name, x.sha256]}
+                out[f.name] = {"named": [x.name, x.sha256], "dtype": x.values.dtype.str, "shape": list(x.values.shape)}
             else:
                 out[f.name] = self.write(value)
         return out
@@ -141,10 +140,17 @@ class _Reader:
             case "map":
                 return {self.read(k): self.read(v) for k, v in value}
             case "named":
-                if value[0] not in self.data:
-                    raise Unreadable(f"the value of {value[0]} is not in the file and was not given")
-                return self.data[value[0]]
+                return self._given(value[0], x["dtype"], x["shape"])
         raise Unreadable(f"{kind!r} is no part of {SCHEMA}")
+
+    def _given(self, name: str, dtype: str, shape: list[int]) -> Any:
+        if name not in self.data:
+            raise Unreadable(f"the value of {name} is not in the file and was not given")
+        values = self.data[name] if sp.issparse(self.data[name]) else np.asarray(self.data[name])
+        if list(values.shape) != shape or values.dtype.str != dtype:
+            given = f"{values.dtype.str} of shape {list(values.shape)}"
+            raise Unreadable(f"the value of {name} is {given}; the file was made with {dtype} of shape {shape}")
+        return values
 
     def _record(self, x: dict[str, Any]) -> Any:
         if x["$"] not in CLASSES:

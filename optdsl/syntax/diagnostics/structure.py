@@ -145,9 +145,10 @@ def block_word_twice(span: Span, word: str, first: Span) -> Diagnostic:
 
 
 @mistake("E421", "clause not of this statement")
-def block_clause_wrong(span: Span, word: str, rule: str, known: Sequence[str]) -> Diagnostic:
-    """A statement of a block takes certain clauses after its head."""
-    hint = f"after its head it takes {', '.join(f'`{k}`' for k in known)}" if known else "it takes one expression"
+def block_clause_wrong(span: Span, word: str, rule: str, known: Sequence[str], hint: str | None = None) -> Diagnostic:
+    """A word of a block takes a head of a certain kind, then certain clauses; docs/blocks.md lists them."""
+    if hint is None:
+        hint = f"its clauses are {', '.join(f'`{k}`' for k in known)}" if known else "it takes no clause"
     return Diagnostic("E421", f"`{word}` {rule}", span, help=hint)
 
 
