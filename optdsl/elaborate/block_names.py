@@ -109,7 +109,7 @@ class Names:
         match role:
             case "set":
                 self._needed(w, "=")
-                self.declarations.set_decl(ast.SetDecl(w.span, name, None, w.value("="), w.doc))
+                self.declarations.sets.set_decl(ast.SetDecl(w.span, name, None, w.value("="), w.doc))
                 self.alternatives = name
             case "graph":
                 self._graph(w)
@@ -170,7 +170,9 @@ class Names:
             self.scope.sets[nodes] = LabelSet(nodes, tuple(labels), value.span)
         self.members = nodes
         ends = ast.Name(value.span, nodes)
-        self.declarations.set_decl(ast.SetDecl(w.span, w.name, ast.Binary(value.span, "*", ends, ends), value, w.doc))
+        self.declarations.sets.set_decl(
+            ast.SetDecl(w.span, w.name, ast.Binary(value.span, "*", ends, ends), value, w.doc)
+        )
 
     def _table(self, w: Stated) -> None:
         value = self._needed(w, "=")

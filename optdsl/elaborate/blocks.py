@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from optdsl.elaborate.block_names import BlockExpressions, Names, Stated
 from optdsl.elaborate.block_values import Values
@@ -93,11 +93,9 @@ def _reported(mistakes: list[Diagnostic]) -> Iterator[None]:
 
 def _inner(outer: Scope) -> Scope:
     """The block's scope: the file's names are seen, the block's own stay inside; variables of the file are not the block's."""
-    copied = ("sets", "data", "lets", "definitions", "sizes", "spans", "size_spans", "open_sets", "functions")
-    return replace(
-        outer, **{k: dict(getattr(outer, k)) for k in copied}, variables={}, symbols={}, broken=set(outer.broken),
-        missing=list(outer.missing),
-    )  # fmt: skip
+    names = ("sets", "data", "lets", "definitions", "sizes", "spans", "size_spans", "open_sets", "functions")
+    copied: dict[str, Any] = {k: dict(getattr(outer, k)) for k in names}
+    return replace(outer, **copied, variables={}, symbols={}, broken=set(outer.broken), missing=list(outer.missing))
 
 
 def _statements(

@@ -399,9 +399,9 @@ class Expressions:
         e = self.expr(node, local)
         self.settled(e, node.span)
         if e.shape:
-            hint = f"take one member at a time: {shown}[{node.span.text}[i]] … for i in …"
+            one = f"take one member at a time: {shown}[{node.span.text}[i]] … for i in …"
             given = f"an array {show_shape(e)}"
-            raise OptError(wrong_index_kind(node.span, shown, axis or "plain positions", given, hint))
+            raise OptError(wrong_index_kind(node.span, shown, axis or "plain positions", given, one))
         if isinstance(s, LabelSet):
             if e.kind != f"label:{s.name}":
                 given = f"a member of {e.kind.removeprefix('label:')}" if e.kind.startswith("label:") else "a number"

@@ -72,6 +72,8 @@ class Variables:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "subset" and node.args:
             over = node.args[0]
             if isinstance(over, ast.Call) and isinstance(over.func, ast.Name) and over.func.id == "range":
+                if len(over.args) != 1 or over.kwargs:
+                    raise OptError(wrong_arguments(over.span, "range", "takes the number of members here"))
                 over = ast.Num(over.span, int(self.expressions.number(over.args[-1])))
             return replace(s, type=ast.TypeExpr(node.span, "bool", [over]), within=node)
         word: ast.Expr = node
@@ -178,8 +180,6 @@ class Variables:
     def _set_argument(self, node: ast.Expr, axes: Axes) -> Any:
         if isinstance(node, ast.Str):
             return node.value
-        if isinstance(node, ast.Name) and self.scope.value_node(node.id, node.span) is None and node.id != "inf":
-            return node.id
         e = self.expressions.expr(node, {})
         if len(e.axes) == len(axes) and not _same_axes(e.axes, axes):
             raise OptError(shapes_differ(node.span, f"{show_shape(e)} is over other sets than the variable", []))

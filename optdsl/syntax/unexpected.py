@@ -210,7 +210,9 @@ def _range_by_colon(case: Unexpected) -> Iterator[Diagnostic]:
             Span(case.source, case.from_ + match.start(1), case.place.end), f"{match[1]}:…", "`a..b`"
         )
     elif case.token.type == "COLON" and re.search(r"\[[^\[\]]*:[^\[\],]*$", case.before):
-        yield mistakes.foreign(case.place, "a:b:c", "`x[i] … for i in range(a, b) if (i - a) % c == 0`, since slices have no step")
+        yield mistakes.foreign(
+            case.place, "a:b:c", "`x[i] … for i in range(a, b) if (i - a) % c == 0`, since slices have no step"
+        )
 
 
 def _equals(case: Unexpected) -> Iterator[Diagnostic]:
